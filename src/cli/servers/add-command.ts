@@ -120,7 +120,7 @@ function printTools(name: string, { tools, tokens }: TrialResult, out: TerminalO
 
 function printWritten({ file, name, secrets, edited }: PlannedAddition, { out, cwd }: Terminal): void {
   out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
-  for (const { file: own, location } of secrets.files)
+  for (const { file: own, location } of secrets)
     out.line(`  ${location} is stored in secrets/${own}, readable only by you`)
   out.line(`${out.paint('dim', 'next:')} gateway reload (not needed with --watch)`)
   if (/^pins:/m.test(edited.after)) out.line(`${out.paint('dim', 'pins:')} gateway lock ${name}`)
@@ -128,13 +128,13 @@ function printWritten({ file, name, secrets, edited }: PlannedAddition, { out, c
 }
 
 function createAdditionJson(
-  { file, name, launch, secrets, notes }: PlannedAddition,
+  { file, name, launch, upstream, secrets, notes }: PlannedAddition,
   tools: TrialResult | undefined,
   isWritten: boolean,
 ): object {
   return {
-    ...{ file, name, kind: launch.kind, upstream: secrets.upstream, notes, written: isWritten },
-    secrets: secrets.files.map(({ location, file: own }) => ({ place: location, file: `secrets/${own}` })),
+    ...{ file, name, kind: launch.kind, upstream, notes, written: isWritten },
+    secrets: secrets.map(({ location, file: own }) => ({ place: location, file: `secrets/${own}` })),
     ...(tools === undefined ? {} : tools),
   }
 }

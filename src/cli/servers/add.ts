@@ -1,5 +1,5 @@
-import { mkdir, open, unlink } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { unlink } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import type { LoadedConfig } from '../../config/index.ts'
 import { withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
@@ -11,7 +11,6 @@ import { systemClock } from '../../util/clock.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { readMap, readText } from '../../util/plain-data.ts'
 import { getPlatform, splitPath } from '../../util/platform.ts'
-import { isSecretName } from '../../util/secrets.ts'
 import { estimateTokens } from '../../util/units.ts'
 import { findConfigFile } from '../load-source.ts'
 import { withGateway } from '../local/gateway-handle.ts'
@@ -36,6 +35,7 @@ import { Registry, REGISTRY_NAME } from './registry.ts'
 import { derivePackageName, deriveCommandName } from '../server-names.ts'
 import { readSettingsFile } from './settings-editor.ts'
 import { createLocalEntry, createRemoteEntry } from './server-entry.ts'
+import { extractSecrets, formatSecretReference, isSecretText, SECRETS_DIRECTORY, writeTokens } from './tokens.ts'
 
 /** Sections that affect how an upstream starts. */
 const STARTUP_SECTIONS: ReadonlySet<string> = new Set(
@@ -90,7 +90,10 @@ export interface PlannedAddition {
   readonly file: string
   readonly name: string
   readonly launch: LaunchOption
-  readonly secrets: SecretPlacement
+  readonly upstream: JsonObject
+  /** The upstream with its secrets, which are not in separate files yet. */
+  readonly trial: JsonObject
+  readonly secrets: ReturnType<typeof extractSecrets>['tokens']
   readonly edited: EditedConfig
   readonly notes: readonly string[]
 }
@@ -170,10 +173,13 @@ export async function planAddition(
   const made = setServerUrl(addUndeclaredValues(option.upstream(answers, more), answers, declaredKeys), flags.server)
   if (more.length > 0 && made.type !== 'stdio')
     throw createUsageError(`"${targetText ?? ''}" is not a program and takes no arguments`)
-  const secrets = moveSecretsToFiles(addSandbox(made, flags, terminal), name, option.inputs, answers)
+  const trial = addSandbox(made, flags, terminal)
+  const known = listDeclaredSecrets(option.inputs, answers)
+  const { tokens, upstreams } = extractSecrets({ [name]: trial }, formatSecretReference, isSecretText, known)
+  const upstream = upstreams[name] as JsonObject
   return {
-    ...{ file, name, launch: option, secrets, notes },
-    edited: await applyChange(file, { name, upstream: secrets.upstream }),
+    ...{ file, name, launch: option, trial, upstream, secrets: tokens, notes },
+    edited: await applyChange(file, { name, upstream }),
   }
 }
 
@@ -253,62 +259,32 @@ function addSandbox(upstream: JsonObject, flags: AddFlags, { environment, cwd }:
 
 /** Starts the server once from a draft configuration. Returns undefined with `--no-start` or `--dry-run`. */
 export async function tryAddition(
-  adding: PlannedAddition,
+  { file, name, trial }: PlannedAddition,
   flags: AddFlags & { readonly 'dry-run': boolean },
   terminal: Terminal,
 ): Promise<TrialResult | undefined> {
   if (flags['dry-run']) return undefined
-  const { edited: change, name } = adding
-  const startDraft = (source: LoadedConfig): Promise<TrialResult | undefined> =>
-    flags['no-start']
-      ? Promise.resolve(undefined)
-      : runTrial(source, { name, help: suggestFlags(adding.secrets.upstream) }, terminal)
-  return withSecretFiles(adding, 'for now', () => withDraftConfig(change.before, change.after, terminal, startDraft))
-}
-
-/** Applies the addition to the current configuration, which must be valid afterwards. */
-export async function writeAddition(adding: PlannedAddition, terminal: Terminal): Promise<void> {
-  const { file, name, secrets } = adding
-  await withSecretFiles(adding, 'to stay', () =>
-    writeChange(file, { name, upstream: secrets.upstream }, now =>
-      withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()),
-    ),
+  const { before, after } = await applyChange(file, { name, upstream: trial })
+  return withDraftConfig(before, after, terminal, async source =>
+    flags['no-start'] ? undefined : runTrial(source, { name, help: suggestFlags(trial) }, terminal),
   )
 }
 
-/**
- * Writes secret files readable only by their owner, and removes them after `use` unless they are to stay and `use`
- * succeeds.
- */
-async function withSecretFiles<T>(
-  { file, secrets }: PlannedAddition,
-  time: 'for now' | 'to stay',
-  use: () => Promise<T>,
-): Promise<T> {
-  const written: string[] = []
-  const directory = join(dirname((await readSettingsFile(file)).path), 'secrets')
-  let isKept = false
+/** Applies the addition to the current configuration, which must be valid afterwards. */
+export async function writeAddition(
+  { file, name, upstream, secrets }: PlannedAddition,
+  terminal: Terminal,
+): Promise<void> {
+  const directory = join(dirname((await readSettingsFile(file)).path), SECRETS_DIRECTORY)
   try {
-    if (secrets.files.length > 0) await mkdir(directory, { recursive: true, mode: 0o700 })
-    for (const { file: own, value } of secrets.files) {
-      const path = join(directory, basename(own))
-      const opened = await open(path, 'wx', 0o600)
-      written.push(path)
-      try {
-        await opened.writeFile(value)
-        await opened.chmod(0o600)
-      } finally {
-        await opened.close()
-      }
-    }
-    const result = await use()
-    isKept = time === 'to stay'
-    return result
+    await writeTokens(secrets, directory)
+    await writeChange(file, { name, upstream }, now =>
+      withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()),
+    )
   } catch (error) {
+    for (const secret of secrets) await unlink(join(directory, secret.file)).catch(() => undefined)
     if (error instanceof GatewayError) throw error
     throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
-  } finally {
-    if (!isKept) for (const path of written) await unlink(path).catch(() => undefined)
   }
 }
 
@@ -364,40 +340,10 @@ async function promptForInput(input: Input, ask: AskQuestion): Promise<string> {
   }
 }
 
-/** Upstream with references in place of secrets, and the secret files. */
-interface SecretPlacement {
-  readonly upstream: JsonObject
-  readonly files: readonly { readonly file: string; readonly value: string; readonly location: string }[]
-}
-
-/** Moves literal secrets to separate files and replaces them with references. Existing references stay unchanged. */
-function moveSecretsToFiles(
-  upstream: JsonObject,
-  name: string,
-  inputs: readonly Input[],
-  answers: Answers,
-): SecretPlacement {
-  const files: { file: string; value: string; location: string }[] = []
-  const secret = new Set(inputs.filter(({ isSecret }) => isSecret).map(getInputKey))
-  const moveSecrets = (kind: 'env' | 'header', map: unknown): JsonObject =>
-    Object.fromEntries(
-      Object.entries(map as JsonObject).map(([key, value]) => {
-        const answer = answers.get(getInputKey({ kind, name: key }))
-        const isSecret = secret.has(getInputKey({ kind, name: key })) || isSecretName(key)
-        if (answer === undefined || !isSecret || answer.includes('${')) return [key, value]
-        const file = `${name}-${key.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`
-        files.push({ file, value: answer, location: `${kind} ${key}` })
-        return [key, `\${file:./secrets/${file}}`]
-      }),
-    )
-  return {
-    files,
-    upstream: {
-      ...upstream,
-      ...(upstream.env === undefined ? {} : { env: moveSecrets('env', upstream.env) }),
-      ...(upstream.headers === undefined ? {} : { headers: moveSecrets('header', upstream.headers) }),
-    },
-  }
+/** Lists the answers that the registry declares as secrets, without references. */
+function listDeclaredSecrets(inputs: readonly Input[], answers: Answers): string[] {
+  const values = inputs.flatMap(input => (input.isSecret ? (answers.get(getInputKey(input)) ?? []) : []))
+  return values.filter(value => value !== '' && !value.includes('${'))
 }
 
 /** Parsed `gateway add` argument. */

@@ -1,8 +1,9 @@
-import { readFile, stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
+import { readText } from '../../config/source/read-text.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import { readList } from '../../util/plain-data.ts'
 import type { TimeoutUnit } from './server-entry.ts'
 import { convertEntry } from './server-entry.ts'
 import { parseSettings } from './settings-editor.ts'
@@ -17,7 +18,9 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 /** Reads client settings. The file extension selects JSON (with comments and trailing commas), TOML or YAML. */
 export async function readSettings(file: string): Promise<JsonObject> {
-  const text = await readSettingsText(file)
+  const contents = readText(file, MAX_BYTES)
+  if ('why' in contents) throw createImportError(file, contents.why)
+  const { text } = contents
   let value: unknown
   try {
     value = await parseSettings(text, SETTINGS_FORMATS[extname(file).toLowerCase()] ?? 'json')
@@ -26,27 +29,6 @@ export async function readSettings(file: string): Promise<JsonObject> {
   }
   if (!isObject(value)) throw createImportError(file, 'not a map')
   return value
-}
-
-async function readSettingsText(file: string): Promise<string> {
-  try {
-    // Reading a pipe or device would block.
-    const stats = await stat(file)
-    if (!stats.isFile()) throw new Error('not a regular file')
-    if (stats.size > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES} bytes`)
-    return decodeText(await readFile(file))
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw createImportError(file, isMissing ? 'no such file' : getErrorMessage(error))
-  }
-}
-
-/** Decodes UTF-8, or the UTF-16 of Windows programs; zero bytes reveal UTF-16 without a byte order mark. */
-function decodeText(bytes: Buffer): string {
-  const [first, second] = bytes
-  const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0)
-  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0)
-  return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
 }
 
 function createImportError(file: string, reason: string): Error {
@@ -201,25 +183,16 @@ function isGemini(file: string, servers: unknown): boolean {
   return isObject(servers) && Object.values(servers).some(server => isObject(server) && 'httpUrl' in server)
 }
 
-/** Disables the servers that Gemini's allow and exclude lists disable. */
-function readGeminiServers(settings: JsonObject): ReadonlyMap<string, unknown> | undefined {
-  const { mcpServers, mcp, allowMCPServers, excludeMCPServers } = settings
+/** Disables the servers that Gemini's lists exclude. */
+function readGeminiServers({ mcpServers, mcp }: JsonObject): ReadonlyMap<string, unknown> | undefined {
+  const [allowed, excluded] = [readList(mcp, 'allowed'), readList(mcp, 'excluded')]
+  const isOff = (name: string): boolean => excluded.includes(name) || (allowed.length > 0 && !allowed.includes(name))
   const servers = readServerMap(mcpServers)
-  if (servers === undefined) return undefined
-  const lists = isObject(mcp) ? mcp : {}
-  const allowed = listServerNames(lists.allowed ?? allowMCPServers)
-  const excluded = listServerNames(lists.excluded ?? excludeMCPServers)
-  const isDisabled = (name: string): boolean =>
-    excluded.includes(name) || (allowed.length > 0 && !allowed.includes(name))
-  const switched = [...servers].map(
-    ([name, server]) =>
-      [name, isObject(server) && isDisabled(name.toLowerCase()) ? { ...server, enabled: false } : server] as const,
-  )
-  return new Map(switched)
+  return servers && new Map([...servers].map(([name, own]) => [name, isOff(name) ? disableServer(own) : own]))
 }
 
-function listServerNames(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.map(name => String(name).toLowerCase()) : []
+function disableServer(server: unknown): unknown {
+  return isObject(server) ? { ...server, enabled: false } : server
 }
 
 function readServerMap(value: unknown): ReadonlyMap<string, unknown> | undefined {

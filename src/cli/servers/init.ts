@@ -21,9 +21,8 @@ import { findServers, STARTERS } from './find-servers.ts'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
-import { isSecretName } from '../../util/secrets.ts'
 import { formatSchemaLine, listVariables } from './import.ts'
-import { extractSecrets, writeTokens } from './tokens.ts'
+import { extractSecrets, formatSecretReference, isSecretText, SECRETS_DIRECTORY, writeTokens } from './tokens.ts'
 
 export interface InitFlags {
   readonly output: string
@@ -327,9 +326,6 @@ function stripCredentials(text: string): string {
   return `${origin}${pathname}`
 }
 
-/** Directory of the secret files, next to the configuration. */
-const SECRETS_DIRECTORY = 'secrets'
-
 /** Configuration before it is written. */
 export interface ConfigDraft {
   readonly text: string
@@ -349,19 +345,13 @@ export function createDraft(
   servers: readonly DetectedServer[],
   { environment, launcher, target }: DraftOptions,
 ): ConfigDraft {
-  const formatPlaceholder = (file: string): string => `\${file:./${SECRETS_DIRECTORY}/${file}}`
   const upstreamsByName = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
-  const { tokens, upstreams } = extractSecrets(upstreamsByName, formatPlaceholder, isSecret)
+  const { tokens, upstreams } = extractSecrets(upstreamsByName, formatSecretReference, isSecretText)
   const variables = listVariables(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
   const blocks = servers.map(({ name, from }) =>
     formatServerBlock(name, upstreams[name] as JsonObject, from, variables),
   )
   return { text: [...createHeader(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
-}
-
-/** Variables that contain paths or sentences are not secrets, whatever their length. */
-function isSecret([key, name = '']: readonly string[], text: string): boolean {
-  return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
 }
 
 function createHeader(launcher: string, target: string): string[] {

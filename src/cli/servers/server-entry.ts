@@ -98,7 +98,7 @@ export function convertEntry(
   const draft: UpstreamDraft = { spec: {}, tools: {}, type: undefined, directory: writing.directory }
   const lost: string[] = []
   const notes: string[] = []
-  for (const [key, value] of Object.entries(flattenEntry(server, lost))) {
+  for (const [key, value] of Object.entries(flattenEntry(server))) {
     const ofKey: string[] = []
     const carry = key === 'timeout' ? TIMEOUT_CONVERTERS[writing.timeout] : KEY_CONVERTERS.get(key)
     const filling = {
@@ -126,12 +126,7 @@ function finishDraft({ spec, tools, type }: UpstreamDraft, note: (text: string) 
   if (typeof url === 'string') {
     const remote = dropKeys(rest, STDIO_KEYS, 'a server with a URL', note)
     if (command !== undefined) note('"command" does not apply to a server with a URL and was skipped')
-    if (!isReachable(url)) {
-      note(`${url} is not a URL that a gateway can reach: set another one, and remove "enabled"`)
-      return {
-        upstream: { ...createRemoteEntry(UNREACHABLE_URL, type), ...remote, enabled: false, ...filter },
-      }
-    }
+    if (!isReachable(url)) return { why: `${url} is not a URL that a gateway can reach` }
     return { upstream: { ...createRemoteEntry(url, type), ...remote, ...filter } }
   }
   if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
@@ -152,9 +147,6 @@ function escapeOwnVariables(spec: JsonObject): JsonObject {
   )
   return { ...spec, args: escapedArgs }
 }
-
-/** URL of a disabled server without a valid URL. */
-const UNREACHABLE_URL = 'http://localhost'
 
 /** True for a supported URL, or one that begins with a variable. */
 function isReachable(url: string): boolean {
@@ -182,27 +174,14 @@ function inferType(url: string): string {
 }
 
 /** Zed nests the command, Continue the transport. */
-function flattenEntry(server: JsonObject, lost: string[]): JsonObject {
-  const { command, transport, ...rest } = server
+function flattenEntry({ command, transport, ...rest }: JsonObject): JsonObject {
   if (isObject(command)) {
     const { path, ...more } = command
-    return mergeMaps(transport === undefined ? rest : { ...rest, transport }, { ...more, command: path }, lost)
+    return { ...rest, ...more, command: path }
   }
-  return isObject(transport) ? mergeMaps(command === undefined ? rest : { ...rest, command }, transport, lost) : server
-}
-
-/** Merges two maps; inner values win, nested maps are joined. */
-function mergeMaps(outer: JsonObject, inner: JsonObject, lost: string[]): JsonObject {
-  const joined = { ...outer }
-  for (const [key, value] of Object.entries(inner)) {
-    const own = outer[key]
-    if (isObject(own) && isObject(value)) joined[key] = { ...own, ...value }
-    else {
-      if (own !== undefined && JSON.stringify(own) !== JSON.stringify(value)) lost.push(key)
-      joined[key] = value
-    }
-  }
-  return joined
+  const outer = command === undefined ? rest : { ...rest, command }
+  if (isObject(transport)) return { ...outer, ...transport }
+  return transport === undefined ? outer : { ...outer, transport }
 }
 
 function mapStrings(value: unknown, text: (text: string) => string): unknown {
@@ -212,15 +191,15 @@ function mapStrings(value: unknown, text: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, text)]))
 }
 
-const TYPE_NAMES: ReadonlyMap<string, string> = new Map([
-  ['http', 'http'],
-  ['streamable-http', 'http'],
-  ['streamablehttp', 'http'],
-  ['streamable_http', 'http'],
-  ['sse', 'sse'],
-  ['ws', 'ws'],
-  ['websocket', 'ws'],
-])
+const TYPE_NAMES: Readonly<Record<string, string | undefined>> = {
+  http: 'http',
+  'streamable-http': 'http',
+  streamablehttp: 'http',
+  streamable_http: 'http',
+  sse: 'sse',
+  ws: 'ws',
+  websocket: 'ws',
+}
 
 /** Types that command or URL already imply. */
 const PLAIN_TYPES: ReadonlySet<string> = new Set(['stdio', 'local', 'remote'])
@@ -228,7 +207,7 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set(['stdio', 'local', 'remote'])
 /** Returns false for an unknown type. */
 function convertType(value: unknown, into: UpstreamDraft): boolean {
   if (typeof value !== 'string') return false
-  into.type = TYPE_NAMES.get(value.toLowerCase())
+  into.type = TYPE_NAMES[value.toLowerCase()]
   return into.type !== undefined || PLAIN_TYPES.has(value.toLowerCase())
 }
 
@@ -251,7 +230,7 @@ function convertArguments(value: unknown, { spec }: UpstreamDraft): boolean {
 function copyKey(key: string): KeyConverter {
   return (value, { spec }, lost) => {
     if (value === undefined || value === null || isEmpty(value)) return true
-    if (MAP_KEYS.has(key)) return isObject(value) && convertMap(key, value, spec, lost)
+    if (key === 'env' || key === 'headers') return isObject(value) && convertMap(key, value, spec, lost)
     if (typeof value !== 'string' || (spec[key] ?? value) !== value) return false
     spec[key] = value
     return true
@@ -260,18 +239,10 @@ function copyKey(key: string): KeyConverter {
 
 /** Copies string values; skips null and nested maps. */
 function convertMap(key: string, value: JsonObject, spec: JsonObject, lost: string[]): true {
-  const flat = Object.entries(value).filter(([name, item]) => {
+  for (const [name, item] of Object.entries(value))
     if (typeof item === 'object') lost.push(`${key}.${name}`)
-    return typeof item !== 'object'
-  })
-  if (flat.length > 0) spec[key] = { ...(spec[key] as JsonObject | undefined), ...toStrings(Object.fromEntries(flat)) }
+    else spec[key] = { ...(spec[key] as JsonObject | undefined), [name]: String(item) }
   return true
-}
-
-const MAP_KEYS: ReadonlySet<string> = new Set(['env', 'headers'])
-
-function toStrings(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item)]))
 }
 
 function isEmpty(value: unknown): boolean {
@@ -362,27 +333,16 @@ function convertToolFilter(key: 'allow' | 'deny'): KeyConverter {
   }
 }
 
-const KEY_CONVERTERS: ReadonlyMap<string, KeyConverter> = new Map<string, KeyConverter>([
-  ['type', convertType],
-  ['transport', convertType],
-  ['transportType', convertType],
-  ['command', convertCommand],
-  ['cmd', convertCommand],
+/** Converters by the names that clients have for a key. */
+const KEYS: readonly (readonly [names: string, convert: KeyConverter])[] = [
+  ['type transport transportType', convertType],
+  ['command cmd', convertCommand],
   ['args', convertArguments],
-  ['env', copyKey('env')],
-  ['envs', copyKey('env')],
+  ['env envs environment', copyKey('env')],
   ['envFile', convertEnvFile],
-  ['environment', copyKey('env')],
-  ['cwd', copyKey('cwd')],
-  ['workingDirectory', copyKey('cwd')],
-  ['working_directory', copyKey('cwd')],
-  ['url', copyKey('url')],
-  ['uri', copyKey('url')],
-  ['serverUrl', copyKey('url')],
-  ['server_url', copyKey('url')],
-  ['httpUrl', copyKey('url')],
-  ['headers', copyKey('headers')],
-  ['http_headers', copyKey('headers')],
+  ['cwd workingDirectory working_directory', copyKey('cwd')],
+  ['url uri serverUrl server_url httpUrl', copyKey('url')],
+  ['headers http_headers', copyKey('headers')],
   [
     'bearer_token_env_var',
     (value, into) => isVariable(value) && setHeader('Authorization', `Bearer \${${value}}`, into),
@@ -390,44 +350,23 @@ const KEY_CONVERTERS: ReadonlyMap<string, KeyConverter> = new Map<string, KeyCon
   ['bearer_token', (value, into) => setHeader('Authorization', `Bearer ${String(value)}`, into)],
   ['env_http_headers', createHeadersReader(variable => (isVariable(variable) ? `\${${variable}}` : undefined))],
   ['requestOptions', convertRequestOptions],
-  ['env_vars', convertInherited],
-  ['env_keys', convertInherited],
-  ['startup_timeout_ms', convertMilliseconds('startupTimeout')],
-  ['initTimeout', convertMilliseconds('startupTimeout')],
-  ['connectionTimeout', convertMilliseconds('startupTimeout')],
+  ['env_vars env_keys', convertInherited],
+  ['startup_timeout_ms initTimeout connectionTimeout', convertMilliseconds('startupTimeout')],
   ['startup_timeout_sec', convertSeconds('startupTimeout')],
   ['tool_timeout_sec', convertSeconds('timeout')],
   ['enabled', convertEnabled(true)],
   ['disabled', convertEnabled(false)],
-  ['enabled_tools', convertToolFilter('allow')],
-  ['includeTools', convertToolFilter('allow')],
-  ['enabledTools', convertToolFilter('allow')],
-  ['allowedTools', convertToolFilter('allow')],
-  ['available_tools', convertToolFilter('allow')],
-  ['tools', convertToolFilter('allow')],
-  ['disabled_tools', convertToolFilter('deny')],
-  ['excludeTools', convertToolFilter('deny')],
-  ['disabledTools', convertToolFilter('deny')],
-])
+  ['enabled_tools includeTools enabledTools allowedTools available_tools tools', convertToolFilter('allow')],
+  ['disabled_tools excludeTools disabledTools', convertToolFilter('deny')],
+]
+const KEY_CONVERTERS: ReadonlyMap<string, KeyConverter> = new Map(
+  KEYS.flatMap(([names, convert]) => names.split(' ').map(name => [name, convert] as const)),
+)
 
 /** Keys without meaning for a gateway: display names, descriptions, client permissions. */
-const IGNORED_KEYS: ReadonlySet<string> = new Set([
-  'name',
-  'description',
-  'display_name',
-  'source',
-  'bundled',
-  'trust',
-  'autoApprove',
-  'auto_approve',
-  'alwaysAllow',
-  'always_allow',
-  'displayName',
-  'title',
-  'icon',
-  'iconPath',
-  'version',
-  'gallery',
-  'chatMenu',
-  'default_tools_approval_mode',
-])
+const IGNORED_KEYS: ReadonlySet<string> = new Set(
+  (
+    'name description display_name displayName title icon iconPath version source bundled gallery chatMenu ' +
+    'trust autoApprove auto_approve alwaysAllow always_allow default_tools_approval_mode'
+  ).split(' '),
+)

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { collectSecrets } from '../../config/secrets.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import { isSecretName } from '../../util/secrets.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
 
 /** Client placeholder syntax. */
@@ -21,16 +22,9 @@ export function escapePlaceholders(text: string): string {
 
 /** Rewrites client placeholders to `${VAR}`, `${VAR:-default}` or `${file:path}`, and a literal `${` to `$${`. */
 export const PLACEHOLDER_REWRITERS: Readonly<Record<PlaceholderStyle, PlaceholderRewriter>> = {
-  braces: (text, filling) => {
-    const name = /^(?:\w+ )?\$([A-Z_][A-Z0-9_]*)$/.exec(text)?.[1]
-    if (name !== undefined) filling.note(`$${name} is plain text here: write \${${name}} for the variable`)
-    return rewriteBraces(text, filling)
-  },
-  dollar: (text, filling) => {
-    for (const [match, command = ''] of text.matchAll(/\$\(([^)]*)\)/g))
-      filling.note(`${match} is plain text here, but a command in the client: write \${exec:${command}} for its output`)
-    return rewriteBraces(text, filling).replace(/(?<!\$)\$([A-Za-z_]\w*)/g, (_, name: string) => `\${${name}}`)
-  },
+  braces: rewriteBraces,
+  dollar: (text, filling) =>
+    rewriteBraces(text, filling).replace(/(?<!\$)\$([A-Za-z_]\w*)/g, (_, name: string) => `\${${name}}`),
   opencode: text =>
     escapePlaceholders(text)
       .replace(/\{env:(\w+)\}/g, (_, name: string) => `\${${name}}`)
@@ -47,15 +41,28 @@ interface ExtractedToken {
   readonly file: string
 }
 
-/** Extracts literal secrets and replaces each with a placeholder. */
+/** Directory of secret files, next to the configuration. */
+export const SECRETS_DIRECTORY = 'secrets'
+
+export function formatSecretReference(file: string): string {
+  return `\${file:./${SECRETS_DIRECTORY}/${file}}`
+}
+
+/** Variables that contain paths or sentences are not secrets, whatever their length. */
+export function isSecretText([key, name = '']: readonly string[], text: string): boolean {
+  return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
+}
+
+/** Extracts literal secrets, and those in `known`, and replaces each with a placeholder. */
 export function extractSecrets(
   upstreams: JsonObject,
-  placeholderOf: (file: string) => string,
+  formatPlaceholder: (file: string) => string,
   isWanted: (path: readonly string[], text: string) => boolean = () => true,
+  known: readonly string[] = [],
 ): { readonly tokens: readonly ExtractedToken[]; readonly upstreams: JsonObject } {
   const tokens: ExtractedToken[] = []
   const moved = Object.entries(upstreams).map(([name, spec]) => {
-    const secrets = collectSecrets({ upstreams: { [name]: spec } })
+    const secrets = [...known, ...collectSecrets({ upstreams: { [name]: spec } })]
       .filter(secret => !secret.includes('${'))
       .sort((a, b) => b.length - a.length)
     const moveSecret = (text: string, path: readonly string[]): string => {
@@ -63,7 +70,7 @@ export function extractSecrets(
       if (value === undefined || !isWanted(path, text)) return text
       const file = chooseSecretFile([name, ...path], tokens)
       tokens.push({ location: `${name}: ${path.join('.')}`, value, file })
-      return text.replaceAll(value, () => placeholderOf(file))
+      return text.replaceAll(value, () => formatPlaceholder(file))
     }
     return [name, mapStringsWithPath(spec, [], moveSecret)] as const
   })

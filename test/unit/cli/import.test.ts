@@ -207,14 +207,13 @@ describe('what a client fills in', () => {
     test(`and nobody else can, as ${text}, switches its server off, with a note`, async t => {
       const servers = {
         header: { url: 'https://a.example.com/mcp', headers: { A: text } },
-        url: { url: `https://${text}/mcp` },
         args: { command: 'node', args: [text] },
         fine: { command: 'node' },
       }
       const { loaded: upstreams, notes } = await loaded(t, '.vscode/mcp.json', { servers })
 
       const off = Object.keys(upstreams).filter(name => upstreams[name]?.enabled === false)
-      assert.deepEqual(off, ['header', 'url', 'args'])
+      assert.deepEqual(off, ['header', 'args'])
       for (const name of off)
         assert.ok(
           notes.some(note => note.startsWith(`${name}: `) && note.includes(text)),
@@ -223,11 +222,12 @@ describe('what a client fills in', () => {
     })
 
   for (const url of ['unix:///run/server.sock', 'npipe:////./pipe/server', 'localhost:3000/mcp'])
-    test(`a server at ${url} is switched off, with a note`, async t => {
-      const { loaded: upstreams, notes } = await loaded(t, '.mcp.json', { mcpServers: { a: { type: 'http', url } } })
+    test(`a server at ${url} is skipped, with a note`, async t => {
+      const mcpServers = { a: { type: 'http', url }, b: { command: 'node' } }
+      const { upstreams, notes } = await imported(t, '.mcp.json', { mcpServers })
 
-      assert.equal(upstreams.a?.enabled, false)
-      assert.ok(notes.some(note => note.includes(url)))
+      assert.deepEqual(upstreams, ['b'])
+      assert.ok(notes.some(note => note.startsWith('a: skipped') && note.includes(url)))
     })
 
   test('from a file in the home directory is one there', async t => {
@@ -273,21 +273,6 @@ describe('what a client names', () => {
 
   const folder = '${workspaceFolder}'
   for (const [what, file, settings, said] of [
-    [
-      'a command in Crush settings, which a gateway does not run,',
-      'crush.json',
-      {
-        $schema: 'https://charm.land/crush.json',
-        mcp: { web: { type: 'http', url: URL, headers: { Authorization: 'Bearer $(cat /token)' } } },
-      },
-      ['web: $(cat /token) is plain text here, but a command in the client: write ${exec:cat /token} for its output'],
-    ],
-    [
-      'a $NAME that stays plain text, as other clients leave it,',
-      '.mcp.json',
-      { mcpServers: { local: { command: 'sh', args: ['A=1; echo $A'], env: { KEY: '$API_KEY', PRICE: '5$' } } } },
-      ['local: $API_KEY is plain text here: write ${API_KEY} for the variable'],
-    ],
     [
       'what became of a folder, but not of one in a key that is left out,',
       '.vscode/mcp.json',
@@ -360,18 +345,13 @@ const TOLD: readonly (readonly [what: string, file: string, settings: object, wo
         ['a second address', { url: URL, serverUrl: `${URL}/2` }, [URL, '"serverUrl" is not supported']],
         ['a type for addresses', { type: 'sse', command: 'npx' }, ['"type" is sse']],
         ['a command beside a transport', { command: 'npx', transport: { type: 'stdio' } }, ['command: npx']],
-        [
-          'an address within and beside a transport',
-          { url: `${URL}/2`, transport: { url: URL } },
-          [URL, '"url" is not supported'],
-        ],
       ] as const
     ).map(([what, odd, words]) => [what, '.mcp.json', { mcpServers: { odd } }, words] as const),
     [
-      'a transport beside a command that is a map, and two environments',
+      'a command that is a map',
       'zed.json',
-      { context_servers: { odd: { command: { path: 'zed', env: { A: '1' } }, env: { B: '2' }, transport: 'socket' } } },
-      ['A: "1"', 'B: "2"', '"transport" is not supported'],
+      { context_servers: { odd: { command: { path: 'zed', args: ['-x'], env: { A: '1' } } } } },
+      ['command: zed', '-x', 'A: "1"'],
     ],
     [
       'a bearer token of Codex beside other headers',
@@ -432,10 +412,9 @@ describe('it is carried or named', () => {
 
   const mcpServers = { files: { command: 'files' }, web: { command: 'web' }, db: { command: 'db' } }
   for (const [what, settings, off] of [
-    ['that are excluded', { mcp: { excluded: ['Files'] } }, ['files']],
+    ['that are excluded', { mcp: { excluded: ['files'] } }, ['files']],
     ['that are not allowed', { mcp: { allowed: ['web', 'files'] } }, ['db']],
     ['that are allowed and excluded', { mcp: { allowed: ['web'], excluded: ['web'] } }, ['files', 'web', 'db']],
-    ['by the names of before', { allowMCPServers: ['web', 'db'], excludeMCPServers: ['db'] }, ['files', 'db']],
     ['but none where none is named', { mcp: { allowed: [], excluded: [] } }, []],
   ] as const)
     test(`which servers Gemini does not use: those ${what}`, async t => {
@@ -446,15 +425,6 @@ describe('it is carried or named', () => {
         off,
       )
     })
-
-  for (const encoding of ['utf-16le', 'utf-16be'] as const)
-    for (const mark of ['\uFEFF', ''])
-      test(`what stands in ${encoding}${mark === '' ? ', also without a byte order mark' : ''}`, async t => {
-        const bytes = Buffer.from(`${mark}${JSON.stringify({ mcpServers: { a: { command: 'nöde' } } })}`, 'utf16le')
-        const { a } = (await loaded(t, '.mcp.json', encoding === 'utf-16le' ? bytes : bytes.swap16())).loaded
-
-        assert.equal(a?.type === 'stdio' && a.command, 'nöde')
-      })
 })
 
 describe('tokens and several clients', () => {
