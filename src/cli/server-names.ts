@@ -40,11 +40,3 @@ function toKey(text: string): string {
     .slice(0, 28)
     .replace(/-+$/, '')
 }
-
-/** Appends a number if the name is taken. */
-export function findFreeName(name: string, used: Readonly<Record<string, unknown>>): string {
-  for (let number = 2, candidate = name; ; number++) {
-    if (!Object.hasOwn(used, candidate)) return candidate
-    candidate = `${name}-${number}`
-  }
-}

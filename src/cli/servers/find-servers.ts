@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { isObject } from '../../protocol/json/json.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import type { ClientDefinition } from './clients.ts'
 import { CLIENTS, findSettingsFile, isInstalled } from './clients.ts'
 import { convertServers, readSettings } from './formats.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { createLocalEntry } from './server-entry.ts'
-import { findFreeName, toUpstreamName } from '../server-names.ts'
+import { toUpstreamName } from '../server-names.ts'
 
 /** Servers to start with if no client has one; they are npm packages and need only Node. */
 export const STARTERS: readonly (DetectedServer & { readonly title: string })[] = [
@@ -54,82 +54,77 @@ export interface DetectionResult {
   readonly clients: readonly ClientDefinition[]
 }
 
-const MAX_SERVERS = 500
-
-/** Reads the user and project settings of all clients. */
+/** Reads the user and project settings of all clients. An unreadable file becomes a note. */
 export async function findServers(terminal: Terminal): Promise<DetectionResult> {
-  const detector = new ServerDetector(terminal)
+  const collector = new ServerCollector(true)
+  const files: DetectionResult['files'][number][] = []
+  const readFiles = new Set<string>()
   for (const client of CLIENTS)
     for (const scope of ['user', 'project'] as const) {
       const file = findSettingsFile(client, scope, terminal)
-      if (file !== undefined && existsSync(file)) await detector.read(client, file)
+      // Clients may share a file.
+      if (file === undefined || readFiles.has(file) || !existsSync(file)) continue
+      readFiles.add(file)
+      try {
+        const at = { file, directory: terminal.cwd }
+        const note = (name: string, text: string): void => collector.note(`${client.title}, ${name}`, text)
+        const { entries } = convertServers(await readSettings(file), at, { note, leave: () => undefined })
+        for (const { originalName, upstream } of entries) collector.add(originalName, upstream, client.title)
+        if (entries.length > 0) files.push({ client: client.title, file, count: entries.length })
+      } catch (error) {
+        const message = getErrorMessage(error)
+        if (!message.includes('no servers found')) collector.note(client.title, message)
+      }
     }
   const clients = CLIENTS.filter(client => isInstalled(client, terminal))
-  return { servers: detector.servers, files: detector.files, notes: detector.notes, clients }
+  return { servers: collector.servers, files, notes: [...collector.notes], clients }
 }
 
-class ServerDetector {
-  readonly files: DetectionResult['files'][number][] = []
-  readonly notes: string[] = []
-  readonly #terminal: Terminal
-  readonly #readFiles = new Set<string>()
-  /** By normalized upstream. */
-  readonly #servers = new Map<string, { name: string; upstream: JsonObject; from: string[] }>()
-  readonly #names: Record<string, true> = {}
+/** Servers of several settings, under unique names; equal ones only once, whatever their timeouts. */
+export class ServerCollector {
+  /** True if equal servers with different names are merged. */
+  readonly #mergesNames: boolean
+  readonly notes = new Set<string>()
+  /** Keys that only concern clients. */
+  readonly leftKeys = new Set<string>()
+  readonly #servers: { name: string; upstream: JsonObject; from: string[] }[] = []
 
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal
+  constructor(mergesNames: boolean) {
+    this.#mergesNames = mergesNames
   }
 
   get servers(): readonly DetectedServer[] {
-    return [...this.#servers.values()]
+    return this.#servers
   }
 
-  /** Reads each file once, as clients may share it. An unreadable file becomes a note. */
-  async read(client: ClientDefinition, file: string): Promise<void> {
-    if (this.#readFiles.has(file)) return
-    this.#readFiles.add(file)
-    const addNote = (name: string, text: string): void =>
-      void this.notes.push(toOneLine(`${client.title}, ${name}: ${text}`))
-    try {
-      const at = { file, directory: this.#terminal.cwd }
-      const { entries } = convertServers(await readSettings(file), at, {
-        note: addNote,
-        leave: () => undefined,
-      })
-      for (const { originalName, upstream } of entries) this.#add(client, originalName, upstream)
-      if (entries.length > 0) this.files.push({ client: client.title, file, count: entries.length })
-    } catch (error) {
-      const message = getErrorMessage(error)
-      if (!/no servers found/.test(message)) this.notes.push(toOneLine(`${client.title}: ${message}`))
-    }
+  readonly note = (name: string, text: string): void => void this.notes.add(toOneLine(`${name}: ${text}`))
+  readonly leave = (_name: string, key: string): void => void this.leftKeys.add(toOneLine(key))
+
+  /** Adds a server under an unused name, unless there is an equal one. Returns its name. */
+  add(name: string, upstream: JsonObject, from: string): string {
+    const wanted = toUpstreamName(name)
+    const existing = this.#servers.find(
+      one => (this.#mergesNames || one.name === wanted) && isSameServer(one.upstream, upstream),
+    )
+    const own = existing?.name ?? this.#findFreeName(wanted)
+    const source = own === name ? from : `${from} (as ${toOneLine(name)})`
+    if (existing === undefined) this.#servers.push({ name: own, upstream, from: [source] })
+    else if (!existing.from.includes(source)) existing.from.push(source)
+    return own
   }
 
-  #add({ title }: ClientDefinition, originalName: string, upstream: JsonObject): void {
-    const key = getServerKey(upstream)
-    const existing = this.#servers.get(key)
-    const name = existing?.name ?? findFreeName(toUpstreamName(originalName), this.#names)
-    const from = name === originalName ? title : `${title} (as ${toOneLine(originalName)})`
-    if (existing !== undefined) {
-      if (!existing.from.includes(from)) existing.from.push(from)
-      return
+  #findFreeName(name: string): string {
+    const isTaken = (candidate: string): boolean => this.#servers.some(one => one.name === candidate)
+    for (let number = 2, candidate = name; ; number++) {
+      if (!isTaken(candidate)) return candidate
+      candidate = `${name}-${number}`
     }
-    if (this.#servers.size >= MAX_SERVERS) return
-    this.#names[name] = true
-    this.#servers.set(key, { name, upstream, from: [from] })
   }
 }
 
-/** Normalizes key order and ignores timeouts. */
-function getServerKey(upstream: JsonObject): string {
-  const { timeout: _, startupTimeout: __, ...rest } = upstream
-  return JSON.stringify(sortKeys(rest))
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys)
-  if (!isObject(value)) return value
-  return Object.keys(value)
-    .sort()
-    .map(key => [key, sortKeys(value[key])])
+function isSameServer(
+  { timeout: _, startupTimeout: __, ...one }: JsonObject,
+  { timeout: ___, startupTimeout: ____, ...other }: JsonObject,
+): boolean {
+  return isDeepStrictEqual(one, other)
 }

@@ -9,9 +9,9 @@ import { toOneLine, plural } from '../../util/plain-text.ts'
 import { writeFileAtomic } from '../../util/storage/files.ts'
 import { CLIENTS, findSettingsFile } from './clients.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { findFreeName, toUpstreamName } from '../server-names.ts'
 import type { EntryNotes } from './formats.ts'
 import { convertServers, readSettings } from './formats.ts'
+import { ServerCollector } from './find-servers.ts'
 import { convertEntry } from './server-entry.ts'
 import { escapePlaceholders, extractSecrets, writeTokens } from './tokens.ts'
 
@@ -72,16 +72,16 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
   const target = resolve(cwd, output)
   const fromHere = relative(cwd, target).split(sep).join('/')
   const displayPath = fromHere.startsWith('../..') ? target : fromHere
-  const importNotes = new ImportNotes()
+  const collector = new ServerCollector(false)
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: displayPath })
-  const parts = read.map((settings, i) => createConfig(settings, String(files[i]), options, importNotes))
-  const config = mergeConfigs(parts, files, importNotes)
-  const { tokens, upstreams } = extractSecrets(
-    config.upstreams as JsonObject,
-    file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escapePlaceholders(secrets ?? '')}/${file}}`,
-  )
-  const text = formatConfig(secrets === undefined ? config : { ...config, upstreams }, files, target)
+  const parts = read.map((settings, i) => convertSettings(settings, String(files[i]), options, collector))
+  const { notes, leftKeys } = collector
+  const named = listUpstreams(collector, files)
+  const { tokens, upstreams } = extractSecrets(named, file => formatTokenReference(secrets ?? '', file))
+  const sections = parts.reduce((all, part) => ({ ...all, ...part.sections }), {})
+  const head = { version: 1, listeners: { stdio: { type: 'stdio' } }, ...sections }
+  const text = formatConfig({ ...head, upstreams: secrets === undefined ? named : upstreams }, files, target)
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
     // The file may contain secrets, so only its owner can read it.
@@ -92,8 +92,8 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
     file: dryRun ? undefined : displayPath,
     format: [...new Set(parts.map(({ format }) => format))].join(', '),
     upstreams: Object.keys(upstreams),
-    notes: importNotes.notes,
-    left: importNotes.left,
+    notes: [...notes],
+    left: [...leftKeys].sort(),
     variables: listVariables(text),
     tokens: { places: tokens.map(({ location }) => toOneLine(location)), directory: secrets },
     connect: [...new Set(connect)],
@@ -101,66 +101,41 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
   }
 }
 
-class ImportNotes implements EntryNotes {
-  readonly #notes = new Set<string>()
-  readonly #skippedKeys = new Set<string>()
-
-  readonly note = (name: string, text: string): void => void this.#notes.add(toOneLine(`${name}: ${text}`))
-  readonly leave = (_name: string, key: string): void => void this.#skippedKeys.add(toOneLine(key))
-
-  get notes(): readonly string[] {
-    return [...this.#notes]
-  }
-
-  get left(): readonly string[] {
-    return [...this.#skippedKeys].sort()
-  }
+/** @throws GatewayError GW_IMPORT if there is none */
+function listUpstreams({ servers }: ServerCollector, files: readonly string[]): JsonObject {
+  if (servers.length > 0) return Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
+  throw gatewayError('GW_IMPORT', { file: files.join(', '), why: 'no server could be converted' })
 }
 
-interface ImportedConfig {
+function formatTokenReference(directory: string, file: string): string {
+  return `\${file:${isAbsolute(directory) ? '' : './'}${escapePlaceholders(directory)}/${file}}`
+}
+
+interface ConvertedSettings {
   readonly format: string
-  readonly config: JsonObject
+  /** Top-level keys other than upstreams. */
+  readonly sections: JsonObject
 }
 
-/**
- * Merges configurations; a name conflict adds a number.
- * @throws GatewayError GW_IMPORT if no server remains
- */
-function mergeConfigs(parts: readonly ImportedConfig[], files: readonly string[], { note }: EntryNotes): JsonObject {
-  const upstreams: Record<string, JsonObject> = {}
-  for (const { config } of parts)
-    for (const [name, spec] of Object.entries(config.upstreams as Record<string, JsonObject>)) {
-      const same = Object.values(upstreams).some(existing => JSON.stringify(existing) === JSON.stringify(spec))
-      if (same && Object.hasOwn(upstreams, name)) continue
-      const own = findFreeName(name, upstreams)
-      if (own !== name) note(name, `another file has a different server with this name; renamed to "${own}"`)
-      upstreams[own] = spec
-    }
-  if (Object.keys(upstreams).length === 0)
-    throw gatewayError('GW_IMPORT', { file: files.join(', '), why: 'no server could be converted' })
-  return { ...Object.assign({}, ...parts.map(({ config }) => config)), upstreams } as JsonObject
-}
-
-function createConfig(
+/** Adds the servers of settings to the collector. */
+function convertSettings(
   settings: JsonObject,
   file: string,
   { remote, cwd: directory }: Pick<ImportOptions, 'remote' | 'cwd'>,
-  notes: EntryNotes,
-): ImportedConfig {
-  const head = { version: 1, listeners: { stdio: { type: 'stdio' } } }
-  if (isSplitConfig(settings))
-    return {
-      format: 'local and remote tools',
-      config: { ...head, ...convertSplitConfig(settings, remote, directory, notes) },
-    }
-  const { format, entries } = convertServers(settings, { file, directory }, notes)
-  const upstreams: Record<string, JsonObject> = {}
-  for (const { originalName, upstream } of entries) {
-    const name = findFreeName(toUpstreamName(originalName), upstreams)
-    if (name !== originalName) notes.note(originalName, `renamed to "${name}"`)
-    upstreams[name] = upstream
+  collector: ServerCollector,
+): ConvertedSettings {
+  if (isSplitConfig(settings)) {
+    const { upstreams, ...sections } = convertSplitConfig(settings, remote, directory, collector)
+    for (const [name, upstream] of Object.entries(upstreams as JsonObject))
+      collector.add(name, upstream as JsonObject, file)
+    return { format: 'local and remote tools', sections }
   }
-  return { format, config: { ...head, upstreams } }
+  const { format, entries } = convertServers(settings, { file, directory }, collector)
+  for (const { originalName, upstream } of entries) {
+    const name = collector.add(originalName, upstream, file)
+    if (name !== originalName) collector.note(originalName, `renamed to "${name}"`)
+  }
+  return { format, sections: {} }
 }
 
 /** Returns the command that connects the client of these settings. */

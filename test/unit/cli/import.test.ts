@@ -451,7 +451,7 @@ bearer_token_env_var = "WEB_TOKEN"
     const text = formatImport(found, silentTerminal({ cwd, environment: {} })).join('\n')
 
     assert.deepEqual(found.upstreams, ['web', 'files', 'web-2'])
-    assert.deepEqual(found.notes, ['web: another file has a different server with this name; renamed to "web-2"'])
+    assert.deepEqual(found.notes, ['web: renamed to "web-2"'])
     const copied = /copied 2 tokens \(web: headers.Authorization, files: env.FILES_KEY\) into gateway.yaml.*--secrets/
     assert.match(text, copied)
     assert.match(text, /^ {2}gateway connect \S+ --scope project -c gateway\.yaml$/m)
