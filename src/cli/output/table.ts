@@ -3,26 +3,20 @@ import type { TerminalOutput } from './terminal.ts'
 
 const COLUMN_GAP = '  '
 const INDENT = '    '
-/** With less space, the last column moves to its own line. */
+/** The last column gets at least this width. */
 const MIN_LAST_WIDTH = 24
 
 /** Formats aligned rows. On a terminal the last column is truncated to fit. */
 export function formatTable(rows: readonly (readonly string[])[], output: TerminalOutput, indent = 0): string[] {
-  const space = ' '.repeat(indent)
-  const widths = measureColumns(rows)
+  const columns = Math.max(0, ...rows.map(row => row.length))
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map(row => measureWidth(row[column] ?? ''))),
+  )
   const fixedWidth = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + COLUMN_GAP.length, 0)
-  const availableWidth = (output.width ?? Infinity) - fixedWidth
-  const stacked = availableWidth < Math.min(MIN_LAST_WIDTH, widths.at(-1) ?? 0)
-  const padCells = (row: readonly string[]): string[] =>
-    row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell)))
-  if (!stacked)
-    return rows.map(row =>
-      `${space}${[...padCells(row), fitCell(row.at(-1) ?? '', availableWidth)].join(COLUMN_GAP)}`.trimEnd(),
-    )
-  return rows.flatMap(row => {
-    const first = fixedWidth - COLUMN_GAP.length > (output.width ?? Infinity) ? row.slice(0, -1) : padCells(row)
-    const below = fitCell(row.at(-1) ?? '', (output.width ?? Infinity) - indent - INDENT.length)
-    return [`${space}${first.join(COLUMN_GAP)}`.trimEnd(), ...(below === '' ? [] : [`${space}${INDENT}${below}`])]
+  const lastWidth = Math.max(MIN_LAST_WIDTH, (output.width ?? Infinity) - fixedWidth)
+  return rows.map(row => {
+    const cells = row.slice(0, -1).map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - measureWidth(cell)))
+    return `${' '.repeat(indent)}${[...cells, fitCell(row.at(-1) ?? '', lastWidth)].join(COLUMN_GAP)}`.trimEnd()
   })
 }
 
@@ -45,17 +39,6 @@ export function wrapWords(label: string, words: readonly string[], { width = Inf
 /** Disables truncation, for tables whose last column matters. */
 export function withoutWidth(output: TerminalOutput): TerminalOutput {
   return { ...output, width: undefined }
-}
-
-/** Measures all columns but the last. */
-export function measureFixedColumns(rows: readonly (readonly string[])[]): number {
-  const widths = measureColumns(rows).slice(0, -1)
-  return widths.reduce((sum, width) => sum + width + COLUMN_GAP.length, -COLUMN_GAP.length)
-}
-
-function measureColumns(rows: readonly (readonly string[])[]): number[] {
-  const columns = Math.max(0, ...rows.map(row => row.length))
-  return Array.from({ length: columns }, (_, column) => Math.max(...rows.map(row => measureWidth(row[column] ?? ''))))
 }
 
 function measureWidth(cell: string): number {

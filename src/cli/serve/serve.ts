@@ -1,7 +1,6 @@
-import { unlinkSync, statSync, watch } from 'node:fs'
+import { unlinkSync, statSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
-import { resolve, basename, dirname } from 'node:path'
-import type { FSWatcher } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Log } from '../../api/index.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import { listTlsFiles } from '../../config/index.ts'
@@ -93,22 +92,18 @@ export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host
     for (const warning of current.warnings) log.warn(formatProblem(warning, cwd))
     logListeners()
   }
-  const onReloaded = (current: LoadedConfig): void => {
-    onConfigApplied(current)
-    void control.follow(current)
-  }
-  logReloads(gateway, { log, cwd, loaded: onReloaded })
+  logReloads(gateway, { log, cwd, loaded: onConfigApplied })
   const onSettled = (isOver: () => boolean): void => {
     // Flush now: the cache then contains only startup code, even if the process is killed.
     flushCompileCache()
     // Open the control socket before logging that the gateway serves.
-    void control.follow(running).then(() => logWhenSettled(gateway, source, { log, isOver }, terminal))
+    void control.open(source).then(() => logWhenSettled(gateway, source, { log, isOver }, terminal))
   }
   const onStarted = (): void => {
     // Open the control socket before logging the listeners; a stdio client does not need to wait for it.
     const isStdioOnly = gateway.listeners.every(({ type }) => type === 'stdio')
     if (isStdioOnly) onConfigApplied(source)
-    else void control.follow(source).then(() => onConfigApplied(source))
+    else void control.open(source).then(() => onConfigApplied(source))
   }
   const waitUntilEnded = (): Promise<void> =>
     flags['until-idle'] === true
@@ -217,36 +212,33 @@ interface ControlOptions {
 
 /** `serve` control socket. */
 interface ServeControl {
-  /** Moves the socket to the path of this configuration. Resolves when it is open or has failed; never rejects. */
-  follow(source: LoadedConfig): Promise<void>
+  /** Opens the socket once. Resolves when it is open or has failed, which is logged; never rejects. */
+  open(source: LoadedConfig): Promise<void>
   close(): Promise<void>
 }
 
-/** The gateway runs without a control socket if opening fails; the failure is logged. */
 function serveControl(options: ControlOptions): ServeControl {
-  const { log, host } = options
-  let open: Control | undefined
-  let requestedPath: string | undefined
-  let last = Promise.resolve()
-  const close = async (): Promise<void> => {
-    await open?.close()
-    open = undefined
-  }
-  const moveSocket = async (source: LoadedConfig): Promise<void> => {
-    const path = await chooseSocketPath(source, options)
-    if (path === requestedPath) return
-    requestedPath = path
-    await close()
-    if (path !== undefined) open = await openControlSocket(source, path, options)
-  }
-  const attempt = (work: () => Promise<void>): Promise<void> =>
-    (last = last.then(work).catch((error: unknown) => {
+  let control: Control | undefined
+  let opening: Promise<void> | undefined
+  const open = async (source: LoadedConfig): Promise<void> => {
+    try {
+      const path = await chooseSocketPath(source, options)
+      if (path !== undefined) control = await openControlSocket(source, path, options)
+    } catch (error) {
       const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-      log.warn('control socket unavailable', { code, reason: getErrorMessage(error) })
-    }))
+      options.log.warn('control socket unavailable', { code, reason: getErrorMessage(error) })
+    }
+  }
   // A second signal exits immediately, so remove the socket here.
-  host.once('exit', () => removeSocket(open))
-  return { follow: source => attempt(() => moveSocket(source)), close: () => attempt(close) }
+  options.host.once('exit', () => removeSocket(control))
+  return {
+    open: source => (opening ??= open(source)),
+    async close() {
+      await opening
+      await control?.close()
+      control = undefined
+    },
+  }
 }
 
 async function chooseSocketPath(
@@ -287,11 +279,8 @@ function removeSocket(open: Control | undefined): void {
   }
 }
 
-/** Time without changes before files count as complete. */
-const DEBOUNCE_MS = 150
-
-/** Kubernetes replaces this link when files of a mounted volume change. */
-const KUBERNETES_LINK = '..data'
+/** A change is reported when files stay the same for this time. */
+const FILES_POLL_MS = 200
 
 interface FileWatch {
   /** Replaces the watched files. */
@@ -300,41 +289,33 @@ interface FileWatch {
 }
 
 /**
- * Reports changes once the files have stopped changing. Watches directories, because most editors replace files instead
- * of writing them.
+ * Reports changes once the files have stopped changing. Polls, since editors and mounted volumes replace files and
+ * links instead of writing them.
  */
 export function watchFiles(changed: () => void, clock: Pick<typeof systemClock, 'after'> = systemClock): FileWatch {
-  let watchers: FSWatcher[] = []
-  let watched: readonly string[] = []
-  /** Last reported state by file. */
+  let files: readonly string[] = []
   let reported: ReadonlyMap<string, string> = new Map()
+  let last: ReadonlyMap<string, string> = new Map()
   let cancelTimer: () => void = () => undefined
-  const check = (): void => {
-    const now = readStamps(watched)
-    if (watched.every(file => now.get(file) === reported.get(file))) return
+  const hasChanged = (now: ReadonlyMap<string, string>, before: ReadonlyMap<string, string>): boolean =>
+    files.some(file => now.get(file) !== before.get(file))
+  const poll = (): void => {
+    const now = readStamps(files)
+    const isReported = !hasChanged(now, last) && hasChanged(now, reported)
+    last = now
+    cancelTimer = clock.after(FILES_POLL_MS, poll)
+    if (!isReported) return
     reported = now
     changed()
   }
-  const scheduleCheck = (): void => {
-    cancelTimer()
-    cancelTimer = clock.after(DEBOUNCE_MS, check)
-  }
-  const close = (): void => {
-    cancelTimer()
-    for (const watcher of watchers) watcher.close()
-  }
   return {
-    setFiles(files) {
-      close()
-      watched = files
-      watchers = [...Map.groupBy(files, file => dirname(file))].map(([directory, own]) =>
-        watchDirectory(directory, own, scheduleCheck),
-      )
-      reported = new Map([...readStamps(files), ...reported])
-      // Detect changes between the old and new watchers.
-      scheduleCheck()
+    setFiles(next) {
+      cancelTimer()
+      files = next
+      reported = new Map([...readStamps(next), ...reported])
+      cancelTimer = clock.after(FILES_POLL_MS, poll)
     },
-    close,
+    close: () => cancelTimer(),
   }
 }
 
@@ -350,15 +331,6 @@ function readStamp(file: string): string {
   } catch {
     return 'missing'
   }
-}
-
-function watchDirectory(directory: string, files: readonly string[], onChange: () => void): FSWatcher {
-  const names = new Set([KUBERNETES_LINK, ...files.map(file => basename(file))])
-  const watcher = watch(directory, { persistent: false }, (_event, name) => {
-    if (name === null || names.has(name)) onChange()
-  })
-  // Ignore a removed directory; the running configuration stays.
-  return watcher.on('error', () => {})
 }
 
 interface WrapOptions {
