@@ -226,7 +226,6 @@ function createTaskRoutes({ control, parts }: ApiRoutesDeps): ApiRoutes {
 function createConfigRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   // Cached, because it is costly and constant within a generation.
   let described: Promise<JsonObject> | undefined
-  let isPlanning = false
   return {
     'GET config': {
       async run(question) {
@@ -236,17 +235,6 @@ function createConfigRoutes({ control }: ApiRoutesDeps): ApiRoutes {
       },
     },
     'POST reload': { changesState: true, run: () => control('reload') },
-    'POST plan': {
-      changesState: true,
-      isForOwner: true,
-      body: { yaml: 'string' },
-      async run({ body }) {
-        // A plan builds a complete gateway, so run one at a time.
-        if (isPlanning) throw new ApiError(429, 'another plan is running')
-        isPlanning = true
-        return control('plan', { yaml: body.yaml }).finally(() => (isPlanning = false))
-      },
-    },
   }
 }
 

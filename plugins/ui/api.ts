@@ -20,8 +20,6 @@ type MemberType = 'string' | 'object' | 'string?' | 'object?' | 'boolean?' | rea
 export interface ApiRoute {
   /** True if it changes state, makes a server act, or reveals message content. */
   readonly changesState?: true
-  /** True if only the owner may use it. */
-  readonly isForOwner?: true
   readonly body?: Readonly<Record<string, MemberType>>
   run(question: ApiRequest): unknown
 }
@@ -102,8 +100,6 @@ export async function answerRequest(
   hide: HideSecrets,
 ): Promise<HttpReply> {
   if (route.changesState === true && !user.canAct) return errorReply(403, 'insufficient scope for this action')
-  if (route.isForOwner === true && !user.isOwner)
-    return errorReply(403, 'owner access required: open the page with "gateway ui"')
   try {
     const body = http.method === 'POST' ? await readBody(route, http) : {}
     const value = await route.run({ http, user, body, ...createQueryReader(http) })

@@ -63,8 +63,6 @@ function withOptions(spec: MapTree, section: TreeEntry): MapTree {
 export interface LoadOptions {
   /** Configuration path; default: search upwards from `cwd`. */
   readonly file?: string | undefined
-  /** Text to parse instead of the file. Its commands are not run. */
-  readonly text?: string | undefined
   /** Environment name; default: GATEWAY_ENV. */
   readonly env?: string | undefined
   /** Settings such as `upstreams.web.timeout=30s`. */
@@ -83,15 +81,14 @@ export interface LoadOptions {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
   const file = await findConfigFile(options)
-  const { text } = options
-  const reason = text === undefined ? explainUnreadable(file) : undefined
+  const reason = explainUnreadable(file)
   if (reason !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why: reason })
   const problems: Problem[] = []
   const report: ReportProblem = problem => problems.push(problem)
 
-  const sources = new ConfigSources(report, text === undefined ? undefined : { file, text })
+  const sources = new ConfigSources(report)
   const written = applySettings(readAll(file, options, sources, report), options.set ?? [], report)
-  sources.files.filter(each => each !== file || text === undefined).forEach(each => refuseUntrusted(each))
+  sources.files.forEach(each => refuseUntrusted(each))
   const tree = applySettings(written, listSettings(written, options), report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)
@@ -124,8 +121,8 @@ function listSettings(tree: Tree | undefined, { setFor, environment, cwd }: Load
 }
 
 /** Runs all commands concurrently; their errors are reported later. */
-async function runCommands(tree: Tree, { text, run, environment, cwd }: LoadOptions): Promise<Outputs> {
-  if (run === undefined || text !== undefined) return 'leave'
+async function runCommands(tree: Tree, { run, environment, cwd }: LoadOptions): Promise<Outputs> {
+  if (run === undefined) return 'leave'
   const { commands } = interpolate(tree, environment, cwd, ignore)
   const outputs = commands.map(async command => [getCommandKey(command), await run(command)] as const)
   return new Map(await Promise.all(outputs))

@@ -41,7 +41,6 @@ interface VerbDeps {
   reload(): Promise<object>
   inspect(): Promise<object>
   connect(): Promise<ClientConnection>
-  plan(params: JsonObject): Promise<object>
 }
 
 type Verb = (gateway: VerbDeps, params: JsonObject, options: VerbOptions) => Promise<object>
@@ -51,7 +50,6 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', getStatus],
   ['health', ({ health }) => Promise.resolve({ ...health })],
   ['inspect', describeGateway],
-  ['plan', (gateway, params) => gateway.plan(params)],
   ['plan.present', (gateway, params) => snapshotRunning(gateway.generation, params)],
   ['explain', (gateway, params) => explainCall(gateway.generation.graph, checkProfileParam(gateway, params))],
   [
@@ -77,7 +75,6 @@ const UNAUDITED_VERBS: ReadonlySet<string> = new Set([
   'health',
   'inspect',
   'explain',
-  'plan',
   'plan.present',
   'listing',
   'client.request',

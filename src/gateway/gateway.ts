@@ -387,25 +387,6 @@ export class Gateway {
   control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
     return runVerb(this, verb, params, { ...options, ending: this.#lifecycle.ending.signal })
   }
-
-  /** Handles the verb `plan`. */
-  async plan(params: JsonObject): Promise<JsonObject> {
-    const { planConfigText } = await import('./plan.ts')
-    const { generation } = this
-    const { environment } = this.#deps
-    return {
-      ...(await planConfigText(
-        { generation, environment, buildTemporary: this.#createPlanGateway.bind(this) },
-        params,
-      )),
-    }
-  }
-
-  #createPlanGateway(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Gateway> {
-    const { environment, state } = this.#deps
-    const log = createLog({ level: 'error', format: 'json', write: () => undefined })
-    return makeGateway(source, { ephemeral: true, environment, log, state: state.directory }, upstream)
-  }
 }
 
 /**

@@ -1,20 +1,17 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import type { Config, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
-import type { LoadedConfig, Problem } from '../config/index.ts'
-import { formatProblem } from '../config/index.ts'
+import type { LoadedConfig } from '../config/index.ts'
 import { createOnlooker } from '../core/session.ts'
-import { GatewayError, gatewayError } from '../errors/errors.ts'
+import { gatewayError } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { LISTS, METHODS, MODERN_VERSION } from '../protocol/methods.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { redactValue, Secrets } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import type { Generation, GatewayDeps } from './generation.ts'
 import { createServerFingerprint } from './generation.ts'
-import { loadConfig, disableRecords } from './load-config.ts'
+import { disableRecords } from './load-config.ts'
 
 /** A server for comparison in a plan. Digests reveal only whether two are equal. */
 export interface ServerSnapshot {
@@ -72,7 +69,6 @@ export interface ConfigPlan {
 }
 
 const SALT_BYTES = 16
-const MAX_TEXT_BYTES = 1024 * 1024
 const NAMED: ReadonlySet<string> = new Set(['upstreams', 'listeners'])
 
 /**
@@ -170,11 +166,7 @@ export function snapshotRunning(generation: SnapshotSource, { salt }: JsonObject
 }
 
 /** Creates a stub for a server that runs in another process: it lists the same tools and does nothing. */
-export function createPlaceholder(
-  spec: UpstreamConfig,
-  { name }: UpstreamContext,
-  tools: readonly JsonObject[],
-): Upstream {
+function createPlaceholder(spec: UpstreamConfig, { name }: UpstreamContext, tools: readonly JsonObject[]): Upstream {
   return {
     name,
     spec,
@@ -213,7 +205,7 @@ export function parseSnapshot(answer: JsonObject): ConfigSnapshot {
 }
 
 /** Compares servers and tools in two configurations. */
-export function compareConfigs(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan {
+function compareConfigs(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan {
   const [servers, tools, settings] = [compareServers(now, then), compareTools(now, then), compareSettings(now, then)]
   const { started, stopped, restarted, changed } = servers
   const lists = [started, stopped, restarted, changed, ...Object.values(tools), settings]
@@ -263,88 +255,4 @@ function compareTools(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan['to
 function compareSettings(now: ConfigSnapshot, then: ConfigSnapshot): string[] {
   const keys = [...new Set([...Object.keys(now.settings), ...Object.keys(then.settings)])]
   return keys.filter(key => now.settings[key] !== then.settings[key]).sort()
-}
-
-/** A gateway in which only stubs of its servers are started. */
-interface PlanGateway {
-  start(): Promise<void>
-  settled(): Promise<void>
-  close(): Promise<void>
-  readonly generation: SnapshotSource
-}
-
-/** The running gateway, and a builder for a second one that saves nothing. */
-export interface PlanDeps {
-  readonly generation: SnapshotSource
-  readonly environment: Readonly<Record<string, string | undefined>>
-  buildTemporary(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<PlanGateway>
-}
-
-/**
- * Handles the verb `plan`: the differences if a text became the configuration. The text is untrusted, so none of it
- * runs: no server, no secret command, no plugin that is not loaded already. The tools of servers that would start are
- * unknown.
- */
-export async function planConfigText(running: PlanDeps, { yaml }: JsonObject): Promise<object> {
-  if (typeof yaml !== 'string' || Buffer.byteLength(yaml) > MAX_TEXT_BYTES)
-    throw gatewayError('GW_VERB_PARAMS', { verb: 'plan', why: '"yaml" must be a string of at most 1 MiB' })
-  const next = await parseConfigText(running, yaml)
-  if ('problems' in next) return { ...next, changes: false }
-  const describe = (salt: string): Promise<ConfigSnapshot> => snapshotConfig(running.generation, salt)
-  const plan = await comparePlan(describe, next, async (built, stub, use) => {
-    const source = { ...built, config: { ...built.config, listeners: {} } }
-    const gateway = await running.buildTemporary(
-      source,
-      (spec, context) => stub(spec, context) ?? createAbsentUpstream(spec, context),
-    )
-    try {
-      await gateway.start()
-      await gateway.settled()
-      return await use(gateway.generation)
-    } finally {
-      await gateway.close()
-    }
-  })
-  return redactValue(plan, new Secrets(next.secrets).hide)
-}
-
-/** Parses the text as the content of the configuration file, with the same base for relative paths. */
-async function parseConfigText(
-  { generation: { loaded }, environment }: PlanDeps,
-  text: string,
-): Promise<LoadedConfig | { readonly problems: string[] }> {
-  const { file, directory, config } = loaded
-  try {
-    const next = await loadConfig({
-      ...{ file: file ?? join(directory, 'gateway.yaml'), text, cwd: directory, environment },
-      commands: 'leave',
-    })
-    const loadedPlugins = new Set(Object.values(config.plugins).map(({ use }) => use))
-    const foreign = Object.entries(next.config.plugins).filter(([, { use }]) => !loadedPlugins.has(use))
-    if (foreign.length === 0) return next
-    return {
-      problems: foreign.map(
-        ([name]) =>
-          `/plugins/${name} is not loaded, and this plan runs no code; run "gateway plan -c new.yaml" instead`,
-      ),
-    }
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 'GW_CONFIG_INVALID')
-      return { problems: listProblems(error).map(problem => formatProblem(problem, directory)) }
-    throw error
-  }
-}
-
-function listProblems({ fields }: GatewayError): readonly Problem[] {
-  return Array.isArray(fields.problems) ? (fields.problems as Problem[]) : []
-}
-
-/** Creates a stub for a server that a plan does not start. */
-function createAbsentUpstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
-  const problem = 'tools unknown: a plan from YAML text starts no servers'
-  return {
-    ...createPlaceholder(spec, context, []),
-    problem,
-    dispatch: () => Promise.resolve({ error: rpcError(RPC.internal, problem) }),
-  }
 }

@@ -1,8 +1,7 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ViewNode } from './components.ts'
-import { formatCount, Empty } from './components.ts'
+import { Empty } from './components.ts'
 
 export interface Column<T> {
   readonly head: string
@@ -24,10 +23,6 @@ interface TableProps<T> {
   readonly isStacked?: boolean
 }
 
-/** Rows rendered initially, and added on scrolling. */
-const FIRST_ROWS = 40
-const MORE_ROWS = 60
-
 function getColumnClass<T>({ isNumber, isText, isMinor }: Column<T>): string {
   const classes = { number: isNumber, text: isText, minor: isMinor }
   return Object.entries(classes)
@@ -35,44 +30,24 @@ function getColumnClass<T>({ isNumber, isText, isMinor }: Column<T>): string {
     .join(' ')
 }
 
-/** Table that renders more rows on scrolling. */
-export function Table<T>({ label, columns, rows, keyOf, isStacked }: TableProps<T>): ViewNode {
-  const [limit, setMost] = useState(FIRST_ROWS)
-  const more = (): void => setMost(limit + MORE_ROWS)
+function Table<T>({ label, columns, rows, keyOf, isStacked }: TableProps<T>): ViewNode {
   return html`<div class="scroll" role="region" aria-label=${label} tabindex="0">
-      <table class=${isStacked === true ? 'stacked' : ''}>
-        <thead>
-          <tr>
-            ${columns.map(column => html`<th scope="col" class=${getColumnClass(column)}>${column.head}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.slice(0, limit).map(
-            row =>
-              html`<tr key=${keyOf(row)}>
-                ${columns.map(column => html`<td class=${getColumnClass(column)}>${column.cell(row)}</td>`)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${rows.length > limit ? html`<${RemainingRows} count=${rows.length - limit} more=${more} />` : null}`
-}
-
-/** Renders further rows when it becomes visible, or on click. */
-function RemainingRows({ count: remaining, more }: { count: number; more: () => void }): ViewNode {
-  const button = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
-    const watcher = new IntersectionObserver(
-      ([entry]) => {
-        if (entry?.isIntersecting === true) more()
-      },
-      { rootMargin: '50%' },
-    )
-    if (button.current !== null) watcher.observe(button.current)
-    return () => watcher.disconnect()
-  }, [remaining])
-  return html`<p><button type="button" ref=${button} onClick=${more}>${formatCount(remaining)} more</button></p>`
+    <table class=${isStacked === true ? 'stacked' : ''}>
+      <thead>
+        <tr>
+          ${columns.map(column => html`<th scope="col" class=${getColumnClass(column)}>${column.head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          row =>
+            html`<tr key=${keyOf(row)}>
+              ${columns.map(column => html`<td class=${getColumnClass(column)}>${column.cell(row)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
 }
 
 interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {

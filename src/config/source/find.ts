@@ -18,13 +18,10 @@ const MAX_FILES = 64
 /** Reads files with their `extends`, each once. */
 export class ConfigSources {
   readonly #report: ReportProblem
-  readonly #replacement: { readonly file: string; readonly text: string } | undefined
   readonly #trees = new Map<string, Tree | 'open' | undefined>()
 
-  /** `replacement` replaces a file's contents. */
-  constructor(report: ReportProblem, replacement?: { readonly file: string; readonly text: string }) {
+  constructor(report: ReportProblem) {
     this.#report = report
-    this.#replacement = replacement
   }
 
   get files(): string[] {
@@ -45,7 +42,7 @@ export class ConfigSources {
   }
 
   #read(file: string, from: ValueOrigin, pointer: string): Tree | undefined {
-    const contents = file === this.#replacement?.file ? this.#replacement : readText(file, MAX_FILE_BYTES)
+    const contents = readText(file, MAX_FILE_BYTES)
     if (!('text' in contents)) return this.#refuse(from, pointer, describeUnreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined

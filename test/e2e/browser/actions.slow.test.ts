@@ -53,31 +53,6 @@ test('what a call is about to do is shown as text, whatever it is', { skip }, as
   await reply
 })
 
-test('a pasted configuration shows what it would change, and what is wrong with it', { skip }, async t => {
-  const made = await setting(t)
-  await (await made.client()).request('tools/list', {})
-  const { config } = made.gateway.gateway.generation.loaded
-  const { page, problems } = await openPage(t, await made.link())
-  await page.evaluate("location.hash = '#/config'")
-  await page.getByText('Preview changes').click()
-  const field = page.getByLabel('Paste a complete gateway.yaml')
-  const plan = async (text: string): Promise<void> => {
-    await field.fill(text)
-    await page.getByRole('button', { name: 'Plan' }).click()
-  }
-  await plan(JSON.stringify({ ...config, filters: { tools: { deny: ['web__boom'] } } }))
-  await page.getByLabel('Changes').getByText('web__boom').waitFor()
-  await assertEveryView(page)
-  const evil = `<img src=x onerror="document.title='owned'">`
-  await plan(JSON.stringify({ ...config, [evil]: {}, upstreams: { [evil]: { type: evil } } }))
-  await page.locator('.problems', { hasText: 'onerror' }).waitFor()
-  assert.equal(await page.locator('#app img, #app [onerror]').count(), 0)
-  assert.doesNotMatch(await page.title(), /owned/)
-  await plan(JSON.stringify(config))
-  await page.getByText('No changes').waitFor()
-  assert.deepEqual(problems, [])
-})
-
 test('calls that go on are seen on the page, with what came of them, and one is cancelled', { skip }, async t => {
   const ends: (() => void)[] = []
   const work = (): Promise<string> => new Promise(resolve => ends.push(() => resolve('x'.repeat(5000))))

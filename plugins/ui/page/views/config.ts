@@ -1,5 +1,4 @@
 import { html } from 'htm/preact'
-import { useRef, useState } from 'preact/hooks'
 import type { ConfigValue, ConfigValues } from '../../types.ts'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
@@ -21,7 +20,6 @@ export function Config({ me, route }: PageProps): ViewNode {
   })
   return html`<${Page} title="Configuration" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
-    ${me.isOwner ? html`<${PlanForm} />` : null}
     <div class="filters" role="search">
       <${Search} label="Search" value=${search} change=${(text: string) => updateParams(route, { search: text })} />
       <label class="check"><input type="checkbox" checked=${defaults === 'yes'} onChange=${() => updateParams(route, { defaults: defaults === 'yes' ? undefined : 'yes' })} /> Show defaults</label>
@@ -46,102 +44,6 @@ const COLUMNS: readonly Column<ConfigValue>[] = [
   },
   { head: 'Source', isMinor: true, cell: row => html`<span class="soft">${row.origin}</span>` },
 ]
-
-/** `POST plan` answer. */
-interface PlanAnswer {
-  /** Validation errors. */
-  readonly problems?: readonly string[]
-  readonly changes: boolean
-  readonly servers?: Readonly<Record<'started' | 'stopped' | 'restarted' | 'changed' | 'kept', readonly string[]>> & {
-    readonly unknown: Readonly<Record<string, string>>
-  }
-  readonly tools?: Readonly<Record<'added' | 'removed' | 'changed', readonly string[]>> & {
-    readonly renamed: readonly { readonly from: string; readonly to: string }[]
-  }
-  readonly settings?: readonly string[]
-}
-
-interface PlannedChange {
-  readonly mark: 'added' | 'removed' | 'changed'
-  readonly kind: string
-  readonly text: string
-}
-
-const TONES = { added: 'good', removed: 'bad', changed: 'warn' } as const
-
-/** Shows the effect of a configuration without applying it. */
-function PlanForm(): ViewNode {
-  const text = useRef<HTMLTextAreaElement>(null)
-  const [answer, setPlanAnswer] = useState<PlanAnswer>()
-  const submitPlan = async (): Promise<void> => {
-    setPlanAnswer(undefined)
-    setPlanAnswer(await postJson<PlanAnswer>('plan', { yaml: text.current?.value ?? '' }))
-  }
-  return html`<details class="detail">
-    <summary>Preview changes</summary>
-    <label class="field wide"
-      ><span>Paste a complete gateway.yaml</span
-      ><textarea ref=${text} rows="10" spellcheck="false" autocomplete="off"></textarea>
-    </label>
-    <div class="row start">
-      <${ActionButton} label="Plan" kind="main" act=${submitPlan} />
-      <span class="soft">Nothing is written or run.</span>
-    </div>
-    <div aria-live="polite">${answer === undefined ? null : html`<${PlanOutcome} of=${answer} />`}</div>
-  </details>`
-}
-
-function PlanOutcome({ of }: { of: PlanAnswer }): ViewNode {
-  const { problems, servers } = of
-  if (problems !== undefined)
-    return html`<h2>Invalid configuration</h2>
-      <ul class="problems">
-        ${problems.map(problem => html`<li>${problem}</li>`)}
-      </ul>`
-  const keptCount = servers?.kept.length ?? 0
-  return html`<h2>${of.changes ? 'Changes' : 'No changes'}</h2>
-    ${
-      of.changes
-        ? html`<${List}
-            label="Changes"
-            columns=${CHANGES}
-            rows=${listChanges(of)}
-            keyOf=${({ kind, mark, text }: PlannedChange) => JSON.stringify([kind, mark, text])}
-            none=""
-          />`
-        : null
-    }
-    ${Object.entries(servers?.unknown ?? {}).map(([name, why]) => html`<p class="soft"><strong>${name}</strong>: ${why}</p>`)}
-    <p class="soft">
-      ${formatCount(keptCount)} servers stay unchanged. ${' '}
-      <code>gateway plan -c new.yaml</code> ${' '} also starts new servers and compares their tools.
-    </p>`
-}
-
-const CHANGES = [
-  { head: 'Change', cell: ({ mark }: PlannedChange) => html`<${Badge} of=${mark} tone=${TONES[mark]} />` },
-  { head: 'Kind', cell: ({ kind }: PlannedChange) => kind },
-  { head: 'Details', isText: true, cell: ({ text }: PlannedChange) => text },
-]
-
-function listChanges({ servers, tools, settings = [] }: PlanAnswer): PlannedChange[] {
-  if (servers === undefined || tools === undefined) return []
-  const rows = (mark: PlannedChange['mark'], kind: string, texts: readonly string[]): PlannedChange[] =>
-    texts.map(text => ({ mark, kind, text }))
-  const restarts = servers.restarted.map(name => `${name} will restart`)
-  const set = servers.changed.map(name => `${name} keeps running with new settings`)
-  const renamed = tools.renamed.map(({ from, to }) => `${from} is renamed to ${to}`)
-  const described = tools.changed.map(name => `description of ${name} changes`)
-  return [
-    ...rows('added', 'server', servers.started),
-    ...rows('removed', 'server', servers.stopped),
-    ...rows('changed', 'server', [...restarts, ...set]),
-    ...rows('added', 'tool', tools.added),
-    ...rows('removed', 'tool', tools.removed),
-    ...rows('changed', 'tool', [...renamed, ...described]),
-    ...rows('changed', 'setting', settings),
-  ]
-}
 
 const EVERY_MS = 10_000
 

@@ -45,7 +45,6 @@ const LOOK = [
   'inspect',
   'listing',
   'login.list',
-  'plan',
   'plan.present',
   'ps',
   'tasks.list',
