@@ -6,7 +6,7 @@ import type { Health } from '../errors/health.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { checkProfile } from './check-tool-names.ts'
-import { snapshotRunning } from './plan.ts'
+import { snapshotConfig } from './plan.ts'
 import type { Generation } from './generation.ts'
 import { measureTrees } from '../util/process/resident-memory.ts'
 import { suggestHint } from '../util/suggest.ts'
@@ -50,7 +50,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', getStatus],
   ['health', ({ health }) => Promise.resolve({ ...health })],
   ['inspect', describeGateway],
-  ['plan.present', (gateway, params) => snapshotRunning(gateway.generation, params)],
+  ['plan.present', gateway => snapshotConfig(gateway.generation)],
   ['explain', (gateway, params) => explainCall(gateway.generation.graph, checkProfileParam(gateway, params))],
   [
     'config',

@@ -1,8 +1,7 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Config, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { createOnlooker } from '../core/session.ts'
-import { gatewayError } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { LISTS, METHODS, MODERN_VERSION } from '../protocol/methods.ts'
@@ -68,7 +67,6 @@ export interface ConfigPlan {
   readonly changes: boolean
 }
 
-const SALT_BYTES = 16
 const NAMED: ReadonlySet<string> = new Set(['upstreams', 'listeners'])
 
 /**
@@ -84,33 +82,27 @@ type BuildPlanGateway = (
  * Compares the running configuration with another. An unchanged server is not started twice: a stub lists its tools.
  */
 export async function comparePlan(
-  describe: (salt: string) => Promise<ConfigSnapshot>,
+  describe: () => Promise<ConfigSnapshot>,
   next: LoadedConfig,
   build: BuildPlanGateway,
 ): Promise<ConfigPlan> {
-  const salt = randomBytes(SALT_BYTES).toString('hex')
-  const now = await describe(salt)
+  const now = await describe()
   const runningServers = new Map(now.servers.map(server => [server.name, server]))
   const stub: GatewayDeps['upstream'] = (spec, context) => {
     const before = runningServers.get(context.name)
-    const isKept = before?.tools !== undefined && before.digest === digestServer(spec, salt)
+    const isKept = before?.tools !== undefined && before.digest === digestServer(spec)
     return isKept ? createPlaceholder(spec, context, before.tools) : undefined
   }
   return build(disableRecords(next), stub, async generation =>
-    compareConfigs(now, await snapshotConfig(generation, salt, next.config)),
+    compareConfigs(now, await snapshotConfig(generation, next.config)),
   )
 }
 
-/**
- * Describes a generation for a plan; `config` is its complete source. Digests are salted with `salt`, so that they
- * reveal nothing without it.
- */
+/** Describes a generation for a plan; `config` is its complete source. */
 export async function snapshotConfig(
   { graph, loaded, added }: SnapshotSource,
-  salt: string,
   config: Config = loaded.config,
 ): Promise<ConfigSnapshot> {
-  const digest = (value: unknown): string => hashWithSalt(JSON.stringify(value) ?? '', salt)
   const session = createOnlooker(readOwnPackage())
   const view = await graph.catalog.load('tools', session)
   const servers = [...graph.upstreams.values()].map(async ({ upstream }): Promise<ServerSnapshot> => {
@@ -118,7 +110,7 @@ export async function snapshotConfig(
     const part = await graph.catalog.getList(name, 'tools', session)
     return {
       name,
-      digest: digestServer(spec, salt),
+      digest: digestServer(spec),
       settings: digest(spec),
       ...(part === undefined ? {} : { tools: part.entries.map(({ value }) => value) }),
       ...(problem === undefined ? {} : { problem }),
@@ -130,7 +122,7 @@ export async function snapshotConfig(
       ...{ name: exposed, upstream, original },
       digest: digest(value),
     })),
-    settings: digestSettings(config, salt, new Set([...added, ...listAddedListeners(loaded)])),
+    settings: digestSettings(config, new Set([...added, ...listAddedListeners(loaded)])),
   }
 }
 
@@ -141,28 +133,22 @@ function listAddedListeners({ config, file, origins }: SnapshotSource['loaded'])
 }
 
 /** Digests of the top-level keys and of each listener, without additions to the file. */
-function digestSettings(config: Config, salt: string, added: ReadonlySet<string>): Readonly<Record<string, string>> {
+function digestSettings(config: Config, added: ReadonlySet<string>): Readonly<Record<string, string>> {
   const keys = Object.entries(config).filter(([key]) => !NAMED.has(key))
   const listeners = Object.entries(config.listeners)
     .filter(([name]) => !added.has(name))
     .map(([name, value]) => [`listeners.${name}`, value] as const)
-  return Object.fromEntries(
-    [...keys, ...listeners].map(([key, value]) => [key, hashWithSalt(JSON.stringify(value) ?? '', salt)]),
-  )
+  return Object.fromEntries([...keys, ...listeners].map(([key, value]) => [key, digest(value)]))
 }
 
-function digestServer(spec: UpstreamConfig, salt: string): string {
-  return hashWithSalt(createServerFingerprint(spec), salt)
+function digestServer(spec: UpstreamConfig): string {
+  return digest(createServerFingerprint(spec))
 }
 
-function hashWithSalt(text: string, salt: string): string {
-  return createHmac('sha256', salt).update(text).digest('hex')
-}
-
-/** Handles the verb `plan.present`. */
-export function snapshotRunning(generation: SnapshotSource, { salt }: JsonObject): Promise<ConfigSnapshot> {
-  if (typeof salt === 'string' && salt.length > 0) return snapshotConfig(generation, salt)
-  throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a string' })
+function digest(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('hex')
 }
 
 /** Creates a stub for a server that runs in another process: it lists the same tools and does nothing. */

@@ -116,14 +116,14 @@ export async function createPlan(flags: PlanFlags, terminal: Terminal): Promise<
 async function withCurrentConfig(
   flags: PlanFlags,
   terminal: Terminal,
-  use: (describe: (salt: string) => Promise<ConfigSnapshot>) => Promise<ConfigPlan>,
+  use: (describe: () => Promise<ConfigSnapshot>) => Promise<ConfigPlan>,
 ): Promise<ConfigPlan> {
   const { against, env, socket } = flags
   const files = against === undefined ? [flags.config, undefined] : [against]
   for (const config of files) {
     const running = await withRunningGateway({ config, env, socket }, terminal, client => {
       printUsedGateway(client, terminal)
-      return use(async salt => parseSnapshot(await client.request('plan.present', { salt })))
+      return use(async () => parseSnapshot(await client.request('plan.present')))
     }).catch((error: unknown) => ignoreMissingFile(error, against))
     if (running !== undefined) return running.value
   }
@@ -136,7 +136,7 @@ async function withCurrentConfig(
   terminal.err.line(terminal.err.paint('dim', 'no gateway is running; comparing with the file'))
   const gatewayOptions: OwnGatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
   const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<ConfigPlan> =>
-    use(salt => snapshotConfig(generation, salt, source.config))
+    use(() => snapshotConfig(generation, source.config))
   return withGateway(disableRecords(source), terminal, describeFile, gatewayOptions)
 }
 
