@@ -17,12 +17,11 @@ import {
   Snippet,
   formatTime,
   formatAge,
-  Empty,
 } from '../components.ts'
 import type { PageProps, PageLocation } from '../state.ts'
 import { updateParams, formatHash, useQuery, useList } from '../state.ts'
 import type { Column } from '../table.ts'
-import { List, MoreButton, Table } from '../table.ts'
+import { List, MoreButton } from '../table.ts'
 
 const OUTCOMES = [
   ['', 'any'],
@@ -184,19 +183,15 @@ export function Clients(_: PageProps): ViewNode {
   const { data, problem } = useQuery<{ clients: ClientRow[]; total: number }>(formatApiUrl('clients'), {
     every: EVERY_MS,
   })
-  const rows = data?.clients ?? []
   return html`<${Page} title="Clients" lead=${data === undefined ? '' : `${formatCount(data.total)} since the gateway started`}>
     <${Problem} of=${problem} />
-    ${
-      rows.length === 0
-        ? html`<${Empty}>${data === undefined ? 'Loading …' : 'No clients yet.'}</${Empty}>`
-        : html`<${Table}
-            label="Clients"
-            columns=${COLUMNS}
-            rows=${rows}
-            keyOf=${(row: ClientRow) => JSON.stringify([row.client, row.version, row.protocol, row.subject, row.issuer, row.listener, row.profile])}
-          />`
-    }
+    <${List}
+      label="Clients"
+      columns=${COLUMNS}
+      rows=${data?.clients}
+      keyOf=${(row: ClientRow) => JSON.stringify([row.client, row.version, row.protocol, row.subject, row.issuer, row.listener, row.profile])}
+      none="No clients yet."
+    />
   </${Page}>`
 }
 

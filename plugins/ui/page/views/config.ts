@@ -70,18 +70,18 @@ interface CacheAnswer {
 export function Cache({ me, route }: PageProps): ViewNode {
   const filter = { server: route.params.get('server') ?? '', name: route.params.get('name') ?? '' }
   const { data, problem, again } = useQuery<CacheAnswer>(formatApiUrl('cache', filter), { every: EVERY_MS })
-  return html`<${Page} title="Cache" lead=${formatLead(data)}>
+  return html`<${Page} title="Cache" lead=${formatCacheLead(data)}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
       <${Search} label="Server" value=${filter.server} change=${(server: string) => updateParams(route, { server })} />
       <${Search} label="Tool or URI" hint="* is a wildcard" value=${filter.name} change=${(name: string) => updateParams(route, { name })} />
       ${me.acts ? html`<${PurgeButton} ...${filter} again=${again} />` : null}
     </div>
-    <${List} label="Entries" columns=${COLUMNS} rows=${data?.entries} keyOf=${getRowKey} none="No matching entries." />
+    <${List} label="Entries" columns=${CACHE_COLUMNS} rows=${data?.entries} keyOf=${getRowKey} none="No matching entries." />
   </${Page}>`
 }
 
-function formatLead(data: CacheAnswer | undefined): string {
+function formatCacheLead(data: CacheAnswer | undefined): string {
   if (data === undefined) return ''
   const { total, maxEntries, maxBytes } = data
   return `${formatCount(total)} of ${formatCount(maxEntries)} entries · ${formatBytes(data.bytes)} of ${formatBytes(maxBytes)}`
@@ -104,7 +104,7 @@ function getRowKey({ upstream, method, name, scope, bytes: size, hits }: CacheEn
   return JSON.stringify([upstream, method, name, scope, size, hits])
 }
 
-const COLUMNS: readonly Column<CacheEntryRow>[] = [
+const CACHE_COLUMNS: readonly Column<CacheEntryRow>[] = [
   { head: 'Entry', cell: row => row.name ?? row.method },
   { head: 'Server', cell: row => row.upstream },
   { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },

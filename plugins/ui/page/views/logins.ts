@@ -129,12 +129,12 @@ function LoginDetails({ row }: { row: LoginRow }): ViewNode {
   </div>`
 }
 
-const EVERY_MS = 3000
+const APPROVALS_EVERY_MS = 3000
 
 /** Pending approvals. */
 export function Approvals({ me }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<{ approvals: Json[] }>(formatApiUrl('approvals'), {
-    every: EVERY_MS,
+    every: APPROVALS_EVERY_MS,
     on: ['changed'],
   })
   const rows = data?.approvals ?? []
