@@ -173,7 +173,7 @@ test('control.socket names the socket', { skip }, async t => {
   const named = await run('ps', '--quiet')
 
   assert.equal(named.stdout, 'web\nlocal\n')
-  assert.deepEqual(await sockets(), [])
+  assert.ok((await sockets()).every(name => name.endsWith('.mcp')))
 })
 
 test('a gateway whose socket cannot be opened serves without it and says why', { skip }, async t => {
