@@ -5,7 +5,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { formatBytes, formatDuration, sanitizeText, toOneLine } from '../../util/plain-text.ts'
 import { formatFindings, formatLoad, listOtherEras } from '../output/format-findings.ts'
-import { formatTable } from '../output/table.ts'
+import { formatTable, measureFixedColumns, MIN_LAST_WIDTH } from '../output/table.ts'
 import type { Terminal, TerminalOutput } from '../output/terminal.ts'
 import { formatState } from '../serve/summary.ts'
 import type { ControlFlags, PsOutput } from './control-connection.ts'
@@ -14,6 +14,9 @@ import { withControl } from './control-connection.ts'
 const REFRESH_MS = 1000
 const CLEAR_SCREEN = '\u001b[H\u001b[2J'
 const COLUMNS = ['upstream', 'state', 'protocol', 'pid', 'up', 'restarts', 'in flight', 'queue', 'memory', 'problem']
+/** Columns that a narrow terminal omits, in this order. */
+const OPTIONAL_COLUMNS = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
+
 export function requestPs(flags: ControlFlags, terminal: Terminal): Promise<PsOutput> {
   return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as PsOutput)
 }
@@ -55,9 +58,20 @@ export function formatPs(
     ...formatTable(urls, out, 2),
     ...(load === undefined ? [] : [`  ${formatLoad(load, out)}`]),
     '',
-    ...formatTable([head, ...rows], out),
+    ...formatTable(fitColumns([head, ...rows], out.width), out),
     ...(health === undefined ? [] : formatFindings(health.findings, out)),
   ]
+}
+
+/** Drops optional columns until the others fit; the last column may be truncated. */
+function fitColumns(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
+  const visibleColumns = new Set(COLUMNS)
+  const selectCells = (row: readonly string[]): string[] => row.filter((_, i) => visibleColumns.has(String(COLUMNS[i])))
+  for (const column of OPTIONAL_COLUMNS) {
+    if (measureFixedColumns(rows.map(selectCells)) + MIN_LAST_WIDTH <= width) break
+    visibleColumns.delete(column)
+  }
+  return rows.map(selectCells)
 }
 
 function formatUpstreamRow(row: PsOutput['upstreams'][number], now: number, out: TerminalOutput): string[] {
