@@ -1,3 +1,7 @@
+import type { Socket } from 'node:net'
+import type { Clock, Log } from '../api/index.ts'
+import { Ticker } from '../util/clock.ts'
+
 /** Unread bytes per connection that the budget ignores: the number of connections bounds them. */
 export const UNCOUNTED_BYTES = 64 * 1024
 /** Unread bytes above which reading from the peer pauses. */
@@ -120,4 +124,57 @@ export class Backlog {
   end(): void {
     this.#options.hold?.release()
   }
+}
+
+/** Checks per timeout. A single late check never disconnects. */
+const CHECKS_PER_LIMIT = 4
+
+/** Disconnects clients that do not read. */
+export class WriteTimeout {
+  readonly #log: Log
+  /** Bytes sent to a socket with unread data, and the checks without progress. */
+  readonly #marks = new Map<Socket, { readonly sent: number; readonly checks: number } | undefined>()
+  readonly #ticker: Ticker
+
+  constructor(clock: Clock, log: Log, limitMs: () => number) {
+    this.#log = log
+    this.#ticker = new Ticker(
+      clock,
+      () => limitMs() / CHECKS_PER_LIMIT,
+      () => this.#check(),
+    )
+  }
+
+  follow(socket: Socket): void {
+    this.#marks.set(socket, undefined)
+    socket.on('close', () => this.#marks.delete(socket))
+    this.#ticker.arm()
+  }
+
+  stop(): void {
+    this.#ticker.stop()
+  }
+
+  #check(): boolean {
+    for (const [socket, mark] of this.#marks) {
+      const sent = countSentBytes(socket)
+      const checks = sent === mark?.sent ? mark.checks + 1 : 0
+      this.#marks.set(socket, socket.writableLength === 0 ? undefined : { sent, checks })
+      // Let the system take the data of a stalled process first.
+      if (checks >= CHECKS_PER_LIMIT) setImmediate(() => this.#disconnect(socket, sent))
+    }
+    return this.#marks.size > 0
+  }
+
+  #disconnect(socket: Socket, sent: number): void {
+    if (socket.destroyed || socket.writableLength === 0 || countSentBytes(socket) !== sent) return
+    socket.destroy()
+    this.#log.warn('client disconnected: write timed out')
+  }
+}
+
+/** Counts the bytes that the system has taken; Node's own timeouts read the same field. */
+function countSentBytes(socket: Socket): number {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
+  return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0)
 }

@@ -1,99 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import type { Clock, Log, RpcError } from '../../api/index.ts'
+import type { RpcError } from '../../api/index.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
 import { encodeError } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import type { MemoryBudget, MemoryShare } from '../../net/backlog.ts'
 import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
-import { Ticker } from '../../util/clock.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { ByteText, joinPieces, getByteLength } from '../../util/encoded-message.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
 import type { EventStreamWriter, SseStream, SseStreams } from './sse-writer.ts'
-
-/** Checks per timeout: a stalled connection may live a quarter longer. */
-const CHECKS_PER_LIMIT = 4
-/** Minimum progress per timeout, so that slow readers cannot hold memory. */
-const MIN_TAKEN = 64 * 1024
-
-interface ReadProgress {
-  readonly written: number
-  readonly queued: number
-  readonly at: number
-}
-
-/** Disconnects clients that do not read. */
-export class WriteTimeout {
-  readonly #clock: Clock
-  readonly #log: Log
-  readonly #limitMs: () => number
-  readonly #marks = new Map<Socket, ReadProgress | undefined>()
-  readonly #ticker: Ticker
-
-  constructor(clock: Clock, log: Log, limitMs: () => number) {
-    this.#clock = clock
-    this.#log = log
-    this.#limitMs = limitMs
-    this.#ticker = new Ticker(
-      clock,
-      () => limitMs() / CHECKS_PER_LIMIT,
-      () => this.#checkProgress(),
-    )
-  }
-
-  follow(socket: Socket): void {
-    this.#marks.set(socket, undefined)
-    socket.on('close', () => this.#marks.delete(socket))
-    this.#ticker.arm()
-  }
-
-  stop(): void {
-    this.#ticker.stop()
-  }
-
-  #checkProgress(): boolean {
-    const now = this.#clock.now()
-    const stalled: Socket[] = []
-    for (const [socket, mark] of this.#marks) {
-      if (socket.writableLength === 0) this.#marks.set(socket, undefined)
-      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, measureProgress(socket, now))
-      else if (now - mark.at >= this.#limitMs()) stalled.push(socket)
-    }
-    // If this process was stalled, let the system flush first.
-    if (stalled.length > 0) setImmediate(() => this.#destroyStalled(stalled))
-    return this.#marks.size > 0
-  }
-
-  #destroyStalled(stalled: readonly Socket[]): void {
-    const still = stalled.filter(socket => {
-      const mark = this.#marks.get(socket)
-      return mark !== undefined && socket.writableLength > 0 && !hasRead(socket, mark)
-    })
-    for (const socket of still) socket.destroy()
-    if (still.length > 0)
-      this.#log.warn('slow clients disconnected: write timed out', {
-        connections: still.length,
-      })
-  }
-}
-
-function measureProgress(socket: Socket, at: number): ReadProgress {
-  return { written: socket.bytesWritten - socket.writableLength, queued: getQueuedBytes(socket), at }
-}
-
-function hasRead(socket: Socket, mark: ReadProgress): boolean {
-  const { written, queued } = measureProgress(socket, 0)
-  const sentBytes = written > mark.written ? written - mark.written : mark.queued - queued
-  return sentBytes >= MIN_TAKEN
-}
-
-/** Bytes of the current write still queued; Node's own timeouts check the same field. */
-function getQueuedBytes(socket: Socket): number {
-  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
-  return handle?.writeQueueSize ?? 0
-}
 
 /** Bodies above this are not copied. */
 const MAX_TEXT = 32 * 1024

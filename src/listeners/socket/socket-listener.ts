@@ -6,6 +6,7 @@ import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors
 import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import { WriteTimeout } from '../../net/backlog.ts'
 import { claimSocket, listenPrivately, makeSocketDirectory } from '../../net/unix-sockets.ts'
 import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
@@ -131,13 +132,14 @@ class SocketListener implements Listener {
   readonly #settings: SocketListenerSettings
   readonly #server: Server
   readonly #open = new Map<Socket, DuplexConnection | undefined>()
+  readonly #writeTimeout: WriteTimeout
   #isStopping = false
-  #disarm: () => void = () => undefined
 
   constructor(context: ListenerContext, settings: SocketListenerSettings) {
     this.name = context.name
     this.#context = context
     this.#settings = settings
+    this.#writeTimeout = new WriteTimeout(context.clock, context.log, () => READ_TIMEOUT_MS)
     this.#server = createServer({ allowHalfOpen: true }, socket => void this.#greet(socket))
     this.#server.maxConnections = MAX_CONNECTIONS
   }
@@ -162,7 +164,6 @@ class SocketListener implements Listener {
     this.#server.unref()
     this.#server.on('error', cause => this.#context.log.error('socket failed', { cause: getErrorMessage(cause) }))
     this.#context.log.debug('listening for local programs', { socket: path })
-    this.#watchUnread(new Map())
   }
 
   /** Locked: several gateways may start concurrently and find a stale socket. */
@@ -176,9 +177,13 @@ class SocketListener implements Listener {
 
   async #greet(socket: Socket): Promise<void> {
     this.#open.set(socket, undefined)
+    this.#writeTimeout.follow(socket)
     socket.on('error', () => socket.destroy())
     socket.once('close', () => this.#open.delete(socket))
-    const disarm = this.#context.clock.after(HELLO_TIMEOUT_MS, () => this.#disconnect(socket, 'hello'))
+    const disarm = this.#context.clock.after(HELLO_TIMEOUT_MS, () => {
+      this.#context.log.warn('local program disconnected: hello timed out', { listener: this.name })
+      socket.destroy()
+    })
     const hello = await readHello(socket)
     disarm()
     if (this.#isStopping || socket.destroyed || socket.readableEnded) return void socket.destroy()
@@ -210,28 +215,9 @@ class SocketListener implements Listener {
     return profile
   }
 
-  /** Disconnects clients without read progress since the last check. */
-  #watchUnread(before: ReadonlyMap<Socket, number>): void {
-    this.#disarm = this.#context.clock.after(READ_TIMEOUT_MS, () => {
-      const behind = new Map<Socket, number>()
-      for (const socket of this.#open.keys()) {
-        if (!socket.writableNeedDrain) continue
-        const written = socket.bytesWritten - socket.writableLength
-        if (before.get(socket) === written) this.#disconnect(socket, 'write')
-        else behind.set(socket, written)
-      }
-      this.#watchUnread(behind)
-    })
-  }
-
-  #disconnect(socket: Socket, phase: 'hello' | 'write'): void {
-    this.#context.log.warn(`local program disconnected: ${phase} timed out`, { listener: this.name })
-    socket.destroy()
-  }
-
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
-    this.#disarm()
+    this.#writeTimeout.stop()
     const closed = new Promise<void>(done => this.#server.close(() => done()))
     const closing = [...this.#open].map(async ([socket, connection]) => {
       await connection?.end('shutdown', graceMs)
