@@ -6,7 +6,6 @@ const MAX_LINES = 1000
 const MAX_BYTES = 1024 * 1024
 const DESCRIPTIONS = {
   garbage: 'skipped invalid output',
-  entry: 'dropped a list entry that is nested too deeply',
   response: 'dropped a response to an unknown request',
   progress: 'dropped progress with an unknown token',
   excess_progress: 'dropped progress above 20 per second per call',
@@ -61,7 +60,7 @@ export class DroppedMessages {
       count,
       ...(sample === undefined ? undefined : { sample: formatPeerText(sample(), 200) }),
     }
-    if (kind === 'garbage' || kind === 'entry' || kind === 'oversize') this.#log.warn(DESCRIPTIONS[kind], fields)
+    if (kind === 'garbage' || kind === 'oversize') this.#log.warn(DESCRIPTIONS[kind], fields)
     else this.#log.debug(DESCRIPTIONS[kind], fields)
   }
 }

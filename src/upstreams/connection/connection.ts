@@ -1,7 +1,7 @@
 import type { Answer, Call, Clock, Notification, ServerDescription, Session } from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { findAnsweredId, findSkippedReplyId } from '../../protocol/broken-message.ts'
+import { findReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { MalformedMessage, RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { encodeNotification, parseServerMessage } from '../../protocol/jsonrpc.ts'
@@ -12,12 +12,7 @@ import { PendingRequest } from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
 import type { ClientRequest, IncomingDeps } from './incoming-requests.ts'
 import { IncomingRequests } from './incoming-requests.ts'
-import {
-  translateResponse,
-  createCancelledResponse,
-  createOutboundParams,
-  dropNestedEntries,
-} from './translate-call.ts'
+import { translateResponse, createCancelledResponse, createOutboundParams } from './translate-call.ts'
 
 /** Time in which a server may send requests and logs for a cancelled call without an answer. */
 const CANCELLED_TTL_MS = 10_000
@@ -214,7 +209,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   skipped({ head, tail, limit, key }: SkippedMessage): void {
     const { name, drops } = this.host
     drops.count('oversize', () => head.toString('utf8', 0, 400))
-    const id = findSkippedReplyId(head, tail)
+    const id = findReplyId(head, tail)
     if (id === undefined) return
     const pending = id === null ? this.#getOnlyPending() : this.peer.findSent(id)
     if (pending === undefined) return
@@ -251,7 +246,6 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     pending.stopWatching?.()
     // Send delayed progress before the answer.
     pending.progress?.flush()
-    pending.messages?.flush()
     if (this.peer.sent.get(pending.id) === pending) {
       this.peer.sent.delete(pending.id)
       if (pending.call !== undefined) this.#calls--
@@ -296,12 +290,10 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   #rejectMalformed({ error }: MalformedMessage, bytes: Buffer, of: PendingRequest | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
-    const pending = this.peer.findSent(findAnsweredId(bytes))
-    if (pending === undefined || (of !== undefined && of !== pending)) return drops.countGarbage(bytes)
-    const list = dropNestedEntries(pending.method, bytes, this.server?.era, drops)
-    if (list !== undefined) return this.#settleResponse(list, of)
     drops.countGarbage(bytes)
-    this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
+    const pending = this.peer.findSent(findReplyId(bytes))
+    if (pending !== undefined && (of === undefined || of === pending))
+      this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
   }
 }
 

@@ -67,17 +67,10 @@ export class IncomingNotifications {
 
   /** Forwards a call's message to its client, rate limited. */
   #passLimited(notification: Notification, pending: PendingRequest): void {
-    pending.messages ??= this.#getMessageLimit(pending)
-    pending.messages.add(notification)
-  }
-
-  #getMessageLimit({ call }: PendingRequest): MessageLimit {
     const { clock, drops } = this.#connection.host
-    return new MessageLimit(
-      clock,
-      notification => call?.exchange.emit(notification),
-      () => drops.count('excess_message'),
-    )
+    pending.messages ??= new MessageLimit(clock)
+    if (pending.messages.acquire()) pending.call?.exchange.emit(notification)
+    else drops.count('excess_message')
   }
 
   /** Finds the subscription that a notification names, on a shared pipe. */
@@ -89,51 +82,24 @@ export class IncomingNotifications {
   }
 }
 
-/**
- * Rate limit for one call's other messages. Drops messages over the limit and reports their number in one
- * message.
- */
-export class MessageLimit {
+/** Rate limit for one call's other messages. */
+class MessageLimit {
   readonly #clock: Clock
-  readonly #pass: (notification: Notification) => void
-  readonly #dropped: () => void
   #startedAt = -Infinity
   #count = 0
-  #drops = 0
-  /** Level for the drop report: from the last dropped log message that the client requested. */
-  #level: unknown = 'warning'
-  #stopTimer: (() => void) | undefined
 
-  /** `dropped` runs for each dropped message. */
-  constructor(clock: Clock, pass: (notification: Notification) => void, dropped: () => void) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#pass = pass
-    this.#dropped = dropped
   }
 
-  /** Forwards or drops a message. */
-  add(notification: Notification): void {
+  /** Counts a message; false if it exceeds the limit. */
+  acquire(): boolean {
     const now = this.#clock.now()
     if (now - this.#startedAt >= WINDOW_MS) {
-      this.flush()
       this.#startedAt = now
       this.#count = 0
     }
-    if (++this.#count <= MAX_MESSAGES) return this.#pass(notification)
-    this.#drops++
-    this.#level = notification.params?.level ?? this.#level
-    this.#dropped()
-    this.#stopTimer ??= this.#clock.after(this.#startedAt + WINDOW_MS - now, () => this.flush())
-  }
-
-  /** Reports dropped messages when the call finishes or the second is over. */
-  flush(): void {
-    this.#stopTimer?.()
-    this.#stopTimer = undefined
-    if (this.#drops === 0) return
-    const data = `${this.#drops} messages dropped: limit of ${MAX_MESSAGES} per second per call exceeded`
-    this.#drops = 0
-    this.#pass({ method: 'notifications/message', params: { level: this.#level, logger: 'gateway', data } })
+    return ++this.#count <= MAX_MESSAGES
   }
 }
 

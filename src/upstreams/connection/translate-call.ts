@@ -1,6 +1,5 @@
 import type { Answer, Call, ServerDescription } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { removeDeepEntries } from '../../protocol/broken-message.ts'
 import { ALL_CAPABILITIES, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
 import { toLegacyParams } from '../../protocol/era/convert-to-legacy.ts'
 import type { ModernClient } from '../../protocol/era/convert-to-modern.ts'
@@ -11,13 +10,10 @@ import { isObject } from '../../protocol/json/json.ts'
 import { decodeKey } from '../../protocol/json/json-members.ts'
 import { OPEN_ARRAY, OPEN_OBJECT, scanArray, scanObject } from '../../protocol/json/scan-json.ts'
 import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
-import { parseServerMessage } from '../../protocol/jsonrpc.ts'
-import type { Era } from '../../protocol/methods.ts'
 import { getChangedKinds, META, METHODS } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { DroppedMessages } from '../../net/unexpected-messages.ts'
 import { formatPeerText } from '../../util/log.ts'
 
 /** Methods whose results clients validate but that are forwarded as bytes, each with its list member. */
@@ -195,21 +191,6 @@ export function createCancelledAnswer(): { error: RpcError } {
 /** Creates the same answer as a server response. */
 export function createCancelledResponse(id: RpcId): RpcResponse {
   return { kind: 'response', id, result: undefined, resultType: undefined, ...createCancelledAnswer() }
-}
-
-/** Removes entries that nest too deep from a rejected list, so that the other entries stay visible. */
-export function dropNestedEntries(
-  method: string,
-  bytes: Buffer,
-  era: Era | undefined,
-  drops: DroppedMessages,
-): RpcResponse | undefined {
-  if (METHODS.get(method)?.to !== 'list') return undefined
-  const { bytes: shortened, withheld } = removeDeepEntries(bytes)
-  const message = withheld.length === 0 ? undefined : parseServerMessage(shortened, era)
-  if (message?.kind !== 'response') return undefined
-  for (const entry of withheld) drops.count('entry', () => entry.toString('utf8', 0, 400))
-  return message
 }
 
 const GLOBAL_METHODS: ReadonlySet<string> = new Set(['notifications/resources/updated', 'notifications/tasks/status'])

@@ -71,7 +71,7 @@ test('parameters and arguments of null are absent, and a server gets arguments t
   assert.deepEqual(given, {})
 })
 
-test('of a flood of log messages in a call a client gets a hundred, and how many were dropped', async t => {
+test('of a flood of log messages in a call a client gets a hundred', async t => {
   const MESSAGES = 1000
   const upstream = closeAfter(
     t,
@@ -92,6 +92,5 @@ test('of a flood of log messages in a call a client gets a hundred, and how many
   const { notifications } = await client.request('tools/call', { name: 'web__flood', arguments: {} })
   const got = notifications.map(({ params }) => params?.['data'])
 
-  assert.equal(got.length, 101)
-  assert.match(String(got.at(-1)), new RegExp(`^${MESSAGES - 100} messages dropped`))
+  assert.equal(got.length, 100)
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isObject } from '../../../../src/protocol/json/json.ts'
-import { bench, callOf, script, stdioSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
+import { bench, script, stdioSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 
 const DEEP = '['.repeat(100_000)
 const REPLIES: Record<string, string> = {
@@ -51,20 +50,4 @@ describe('a reply that is no JSON, or not taken', () => {
 
     assert.equal(textOf(answer), 'fine')
   })
-})
-
-it('a tool whose schema nests too deep is withheld alone, with a word in the log', async t => {
-  const { upstream, logs } = await bench(t, stdioSpec([script('broken-server.mjs')]))
-
-  const answer = await upstream.dispatch(callOf('tools/list'))
-
-  const { tools } = 'result' in answer ? answer.result.value() : assert.fail()
-  assert.ok(Array.isArray(tools))
-  assert.deepEqual(
-    tools.filter(isObject).map(({ name }) => name),
-    ['one', 'two'],
-  )
-  const warning = logs.find(({ level, message }) => level === 'warn' && /dropped a list entry/.test(message))
-  assert.match(String(warning?.fields.sample), /"name":"deep"/)
-  assert.deepEqual(upstream.dropped, { entry: 1 })
 })
