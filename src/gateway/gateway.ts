@@ -330,7 +330,7 @@ export class Gateway {
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await this.#generations.waitForDrained()
     await graph.hooks.getRunner('close')?.()
-    await this.#programs.retirePrograms()
+    this.#programs.retirePrograms()
     await this.#deps.memories?.flush()
   }
 

@@ -104,7 +104,7 @@ export class PluginPrograms implements Programs {
   }
 
   /** Ends the watchdog after the last program. */
-  async retirePrograms(): Promise<void> {
-    await this.#table?.retire()
+  retirePrograms(): void {
+    this.#table?.retire()
   }
 }

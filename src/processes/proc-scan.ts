@@ -25,18 +25,16 @@ const MAX_ROUNDS = 100
 const MAX_ENVIRONMENT_BYTES = 16 * 1024
 
 /**
- * Kills all processes with a matching mark that started at or after `since` (clock ticks); returns their pids. Linux
- * only; a no-op on other systems.
+ * Kills all processes with a matching mark; returns their pids. Linux only; a no-op on other systems.
  */
-export async function killMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
+export async function killMarked(isOurs: (mark: string) => boolean): Promise<number[]> {
   const killed: ProcessId[] = []
   const pids = listPids().values()
   const reader = async (): Promise<void> => {
     const buffer = Buffer.allocUnsafe(MAX_ENVIRONMENT_BYTES)
     for (const pid of pids) {
       const stat = parseStat(pid, await readProcFile(`/proc/${pid}/stat`, buffer))
-      // Check start time first: reading environments is slow.
-      if (stat === undefined || Number(stat.start) < since || pid === process.pid) continue
+      if (stat === undefined || pid === process.pid) continue
       const marks = parseMarks(await readProcFile(`/proc/${pid}/environ`, buffer))
       if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) killed.push(stat)
     }

@@ -9,9 +9,9 @@ import { spawnWatcher } from './launch.ts'
 import { killMarked, isSameProcess, readStartTime } from './proc-scan.ts'
 
 /**
- * Watchdog script for any POSIX shell; `$1` is the mark prefix of this run. Reads `+ pid start`, `- pid start` and
- * `.` lines. End of input without `.` means that the gateway died: servers have then lost stdin and get 0.2 s,
- * SIGTERM, 0.4 s, then SIGKILL until two scans find none. Skips groups whose pid has been reused.
+ * Watchdog script for any POSIX shell; `$1` is the mark prefix of this run. Reads `+ pid start` and `- pid start` lines.
+ * End of input means that the gateway stopped or died: servers have then lost stdin and get 0.2 s, SIGTERM, 0.4 s, then
+ * SIGKILL until two scans find none. Skips groups whose pid has been reused.
  */
 export const WATCHDOG_SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE TSTP TTIN TTOU
@@ -25,7 +25,6 @@ while read -r sign pid start; do
       for group in $groups; do [ "$group" = "$pid:$start" ] || kept="$kept $group"; done
       groups=$kept
       ;;
-    .) exit 0 ;;
   esac
 done
 
@@ -73,8 +72,7 @@ const TOOLS = '/usr/bin:/bin:/usr/sbin:/sbin'
 const MAX_STARTS = 5
 
 /**
- * A shell that outlives the gateway briefly: if its pipe closes without a final `.`, it kills all processes of this
- * run. It has its own session, so signals to the gateway's group or terminal do not reach it. Uses 1.6 MB, against 43
+ * A shell that outlives the gateway briefly: when its pipe closes, it kills all processes of this run. It has its own session, so signals to the gateway's group or terminal do not reach it. Uses 1.6 MB, against 43
  * MB for a second Node.
  */
 class Watchdog {
@@ -114,12 +112,12 @@ class Watchdog {
     this.#send(`- ${pid} ${start}`)
   }
 
-  /** Ends the watchdog without a scan. */
-  dismiss(): void {
+  /** Lets the watchdog kill processes that left their group, and exit. */
+  close(): void {
     const pipe = this.#pipe
     this.#pipe = undefined
     this.#starts = 0
-    pipe?.end('.\n')
+    pipe?.end()
   }
 
   #open(environment: GatewayEnvironment): void {
@@ -190,8 +188,6 @@ export class ProcessTable {
     for (const running of this.#running) running.kill()
   }
   #isRetired = false
-  /** True once a process was started that could have left its group. */
-  #isUsed = false
 
   constructor(log: Log) {
     this.#log = log
@@ -200,7 +196,6 @@ export class ProcessTable {
 
   /** Prepares for a process; returns its mark. `environment` is the gateway's own. */
   prepare(directory: string, upstream: string, environment: Readonly<Record<string, string | undefined>>): string {
-    this.#isUsed = true
     this.#watchdog.start(environment)
     return `${this.#run}${hashDirectory(directory)}:${++this.#marked}:${upstream}`
   }
@@ -212,17 +207,17 @@ export class ProcessTable {
     if (killable.pid !== undefined) this.#watchdog.watch(killable.pid)
   }
 
-  /** Removes a process whose group has ended. After the last one, kills processes that left their group. */
-  async removeProcess(killable: Killable): Promise<void> {
+  /** Removes a process whose group has ended. */
+  removeProcess(killable: Killable): void {
     if (killable.pid !== undefined) this.#watchdog.forget(killable.pid)
     if (this.#running.delete(killable) && this.#running.size === 0) removeExitHandler(this.#killAll)
-    await this.#check()
+    this.#closeIfUnused()
   }
 
-  /** Called when no more processes start; ends the watchdog once all have exited. */
-  async retire(): Promise<void> {
+  /** Called when no more processes start. */
+  retire(): void {
     this.#isRetired = true
-    await this.#check()
+    this.#closeIfUnused()
   }
 
   /** Kills processes that dead gateways left in these directories. */
@@ -242,16 +237,8 @@ export class ProcessTable {
       })
   }
 
-  async #check(): Promise<void> {
-    if (!this.#isRetired || this.#running.size > 0) return
-    if (this.#isUsed) {
-      this.#isUsed = false
-      // Processes older than this gateway are not its own.
-      const since = Number(readStartTime(process.pid) ?? 0)
-      const killed = await killMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
-      if (killed.length > 0) this.#log.info('killed processes that left their process group', { pids: killed })
-    }
-    if (this.#running.size === 0) this.#watchdog.dismiss()
+  #closeIfUnused(): void {
+    if (this.#isRetired && this.#running.size === 0) this.#watchdog.close()
   }
 }
 

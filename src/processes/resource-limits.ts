@@ -82,10 +82,9 @@ export function watchCeilings(
   let processes: readonly ProcessId[] = []
   let cancel = (): void => undefined
   const checkUsage = (): void => {
-    cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
     processes = findTree(pid, processes)
-    const count = maxTasks === Infinity ? 0 : processes.reduce((sum, each) => sum + countThreads(each.pid), 0)
-    const reason = describeTaskExcess(count, maxTasks) ?? describeMemoryExcess(processes, memory)
+    const reason = describeExcess(processes, memory, maxTasks)
+    cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
     if (reason === undefined) return
     cancel()
     // Stop first: a stopped process cannot fork, and its children remain attributable.
@@ -125,11 +124,9 @@ function countThreads(pid: number): number {
   }
 }
 
-function describeTaskExcess(count: number, maxTasks: number): string | undefined {
-  return count > maxTasks ? `process limit exceeded: ${count} processes and threads, limit ${maxTasks}` : undefined
-}
-
-function describeMemoryExcess(processes: readonly ProcessId[], memory: number): string | undefined {
+function describeExcess(processes: readonly ProcessId[], memory: number, maxTasks: number): string | undefined {
+  const count = maxTasks === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + countThreads(pid), 0)
+  if (count > maxTasks) return `process limit exceeded: ${count} processes and threads, limit ${maxTasks}`
   const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + readResidentSize(pid), 0)
   if (used <= memory) return undefined
   return `memory limit exceeded: ${formatMebibytes(used)}, limit ${formatMebibytes(memory)}`

@@ -47,8 +47,8 @@ export const callStdio: Plugin<undefined> = {
       if (directories.size > 0) clock.after(ORPHAN_SWEEP_DELAY_MS, () => void table.endOrphans(directories))
     })
     // Upstreams stop after the close hooks.
-    hooks.close.tap(async () => {
-      if (--table.owners === 0) await table.retire()
+    hooks.close.tap(() => {
+      if (--table.owners === 0) table.retire()
     })
   },
 }

@@ -18,16 +18,15 @@ const skip = process.platform === 'linux' ? false : 'what left its group is foun
 describe('what a server has started', { concurrency: 4, skip }, () => {
   it('ends with the gateway, in whatever way it left the group', async t => {
     const cookie = randomUUID()
-    const { upstream, logs, run } = await bench(t, escaping(cookie, 'deaf,setsid,daemon'))
+    const { upstream, run } = await bench(t, escaping(cookie, 'deaf,setsid,daemon'))
     const pids = await pidsOf(upstream)
     await until(() => processesWith(cookie).length >= 4, 'they all run')
 
     await run('close')
     await upstream.stop()
 
-    assert.deepEqual(processesWith(cookie), [])
+    await until(() => processesWith(cookie).length === 0, 'nothing is left')
     assert.deepEqual(pids.filter(isAlive), [])
-    assert.ok(logs.some(line => line.message.startsWith('killed processes that left their process group')))
   })
 
   for (const signal of ['SIGKILL', 'SIGABRT'] as const)

@@ -37,18 +37,6 @@ for (const shell of SHELLS)
       assert.deepEqual([forgotten, reused].map(isAlive), [true, true])
     })
 
-    it('goes at once, and ends nothing, when it is dismissed', async t => {
-      const mark = `tapgate:${randomUUID()}:`
-      const carrier = sleeper(t, `${mark}x`)
-      const guardian = guard(shell, mark)
-
-      guardian.stdin?.write('.\n')
-      const [code] = (await once(guardian, 'exit')) as [number]
-
-      assert.equal(code, 0)
-      assert.equal(isAlive(carrier), true)
-    })
-
     it('does not mind the signals of a terminal or a supervisor', async t => {
       const mark = `tapgate:${randomUUID()}:`
       const carrier = sleeper(t, `${mark}x`)
