@@ -15,8 +15,8 @@ import { METHODS, MODERN_VERSION, isLegacy, isModern } from '../protocol/methods
 import { Payload } from '../protocol/payload.ts'
 import { settlesWithin } from '../util/clock.ts'
 import { createCancelledAnswer } from './connection/translate-call.ts'
-import { EraDoubt } from './connection/handshake.ts'
-import { SessionDoubt, isSessionError } from './http/http-failures.ts'
+import { ReplacementCheck } from './connection/handshake.ts'
+import { isSessionError } from './http/http-failures.ts'
 import type { OpenTransport, PooledConnection } from './connection-pool.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { SUBSCRIBE, UNSUBSCRIBE } from './subscriptions.ts'
@@ -34,13 +34,8 @@ const MAX_LEVEL_MS = 1000
 /** Limit for a stored server description, in JSON characters. */
 const MAX_SERVER_LENGTH = 256 * 1024
 
-/** Interval at which an unchanged verdict is stored again, to refresh its age. */
-const NOTE_INTERVAL_MS = 60 * 60_000
-
-const WINDOW_MS = 1000
-
-/** Log lines per second; more are only counted, so that a failing server does not flood the log. */
-const MAX_LOGGED = 10
+/** Minimum interval between log lines about rejected calls, so that a failing server does not flood the log. */
+const LOG_INTERVAL_MS = 100
 
 const OTHER_ERA = 'the protocol era of the server changed'
 
@@ -60,10 +55,9 @@ export class McpUpstream implements Upstream {
   readonly #context: UpstreamContext
   readonly #pool: ConnectionPool
   readonly #levels = new LogLevels()
-  readonly #eraDoubt: EraDoubt
-  readonly #sessionDoubt: SessionDoubt
+  readonly #replacement: ReplacementCheck
   readonly #storedServer: StoredServer
-  readonly #refusals: RefusalLog
+  #refusedAt = -Infinity
   readonly #tlsFiles: string
 
   constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: OpenTransport) {
@@ -71,8 +65,7 @@ export class McpUpstream implements Upstream {
     this.spec = spec
     this.#context = context
     this.#tlsFiles = fingerprintTls(spec, context)
-    this.#eraDoubt = new EraDoubt(context)
-    this.#sessionDoubt = new SessionDoubt(context.clock)
+    this.#replacement = new ReplacementCheck(context)
     this.#pool = new ConnectionPool({
       spec,
       context,
@@ -80,7 +73,6 @@ export class McpUpstream implements Upstream {
       mainChanged: main => this.#handleMainChange(main),
       opened: connection => void this.#levels.sendLevel(connection),
     })
-    this.#refusals = new RefusalLog(context, problem => this.#pool.recordProblem(problem))
     this.#storedServer = new StoredServer(this.memory)
     const { server, ageMs } = this.#storedServer
     if (server !== undefined) this.#pool.eraMemory.setEra(server.era, ageMs)
@@ -165,7 +157,7 @@ export class McpUpstream implements Upstream {
         ? await this.#recoverFromAnswer(connection, call, answer)
         : answer
     } catch (error) {
-      this.#refusals.logRefusal(error, call.method)
+      this.#logRefusal(error, call.method)
       return await this.#recoverFromError(connection, call, error)
     } finally {
       use.release()
@@ -213,11 +205,7 @@ export class McpUpstream implements Upstream {
 
   /** A connection in the client's era does not affect the main one's: the server supports both. */
   #isEraDoubted(code: number, method: string, connection: Connection): boolean {
-    return this.#isInMainEra(connection) && this.#eraDoubt.isRejected(code, method, connection)
-  }
-
-  #isEraDoubtedByStatus(status: number, connection: Connection): boolean {
-    return this.#isInMainEra(connection) && this.#eraDoubt.isRaisedByStatus(status, connection)
+    return this.#isInMainEra(connection) && this.#replacement.isRejected(code, method, connection)
   }
 
   #isInMainEra({ server }: Connection): boolean {
@@ -226,7 +214,7 @@ export class McpUpstream implements Upstream {
 
   /** Probes again, as the server may have been replaced; restarts if it changed. */
   async #recoverFromAnswer(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
-    if (!(await this.#eraDoubt.isConfirmed(connection))) return answer
+    if (!(await this.#replacement.hasOtherEra(connection))) return answer
     this.#restart()
     return REPEATABLE.has(call.method) ? this.#retryCall(call) : answer
   }
@@ -254,17 +242,29 @@ export class McpUpstream implements Upstream {
   /** Restarts if a status means a lost session, or a server in another era. */
   async #reconnectIfLost(connection: Connection, status: unknown): Promise<boolean> {
     if (typeof status !== 'number') return false
-    if (await this.#sessionDoubt.isConfirmed(connection)) {
+    if (await this.#replacement.isSessionRejected(connection)) {
       this.#pool.reconnect(connection, `session rejected (HTTP ${status})`)
       return true
     }
-    if (!this.#isEraDoubtedByStatus(status, connection) || !(await this.#eraDoubt.isConfirmed(connection))) return false
+    const isDoubtful = this.#isInMainEra(connection) && this.#replacement.isRaisedByStatus(status, connection)
+    if (!isDoubtful || !(await this.#replacement.hasOtherEra(connection))) return false
     this.#restart()
     return true
   }
 
   #restart(): void {
     this.#pool.restart(OTHER_ERA)
+  }
+
+  /** Logs a server error for the owner only, as the text may quote credentials, and stores it for `ps` and `inspect`. */
+  #logRefusal(error: unknown, method: string): void {
+    if (!(error instanceof GatewayError) || error.detail === undefined) return
+    const { log, clock, hide } = this.#context
+    const why = hide(describeReason({ why: String(error.fields.why ?? error.message), detail: error.detail }))
+    this.#pool.recordProblem(why)
+    if (clock.now() - this.#refusedAt < LOG_INTERVAL_MS) return
+    this.#refusedAt = clock.now()
+    log.warn('call rejected by the server', { method, code: error.code, why })
   }
 
   async #retryCall(call: Call): Promise<Answer> {
@@ -339,36 +339,6 @@ class LogLevels {
   }
 }
 
-/** Logs server errors for the owner only, as the text may quote credentials. */
-class RefusalLog {
-  readonly #context: UpstreamContext
-  readonly #storeProblem: (problem: string) => void
-  #windowStart = -Infinity
-  #count = 0
-
-  /** `storeProblem` stores the last one for `ps` and `inspect`. */
-  constructor(context: UpstreamContext, storeProblem: (problem: string) => void) {
-    this.#context = context
-    this.#storeProblem = storeProblem
-  }
-
-  logRefusal(error: unknown, method: string): void {
-    if (!(error instanceof GatewayError) || error.detail === undefined) return
-    const { log, clock, hide } = this.#context
-    const why = hide(describeReason({ why: String(error.fields.why ?? error.message), detail: error.detail }))
-    this.#storeProblem(why)
-    if (clock.now() - this.#windowStart >= WINDOW_MS) this.#startWindow()
-    if (++this.#count <= MAX_LOGGED) log.warn('call rejected by the server', { method, code: error.code, why })
-  }
-
-  #startWindow(): void {
-    if (this.#count > MAX_LOGGED)
-      this.#context.log.warn('more calls rejected by the server', { count: this.#count - MAX_LOGGED })
-    this.#windowStart = this.#context.clock.now()
-    this.#count = 0
-  }
-}
-
 /** A server description from an earlier run, so that clients can initialize before the server runs. */
 class StoredServer {
   readonly server: ServerDescription | undefined
@@ -376,8 +346,6 @@ class StoredServer {
   /** True after contact in this run. */
   isConfirmed = false
   readonly #memory: UpstreamMemory | undefined
-  #text = ''
-  #seenAt = 0
 
   constructor(memory: UpstreamMemory | undefined) {
     this.#memory = memory
@@ -387,20 +355,12 @@ class StoredServer {
     // The clock may have been set back: treat future times as now.
     this.ageMs = age > 0 ? age : 0
     this.server = isServerDescription(server) ? server : undefined
-    if (this.server === undefined) return
-    this.#text = JSON.stringify(this.server)
-    this.#seenAt = Date.now() - this.ageMs
   }
 
   saveServer(server: ServerDescription): void {
     this.isConfirmed = true
-    if (this.#memory === undefined) return
-    const text = JSON.stringify(server)
-    const now = Date.now()
-    if (text.length > MAX_SERVER_LENGTH || (text === this.#text && now - this.#seenAt < NOTE_INTERVAL_MS)) return
-    this.#text = text
-    this.#seenAt = now
-    this.#memory.write(MEMORY_KEY, { server, seenAt: now })
+    if (JSON.stringify(server).length <= MAX_SERVER_LENGTH)
+      this.#memory?.write(MEMORY_KEY, { server, seenAt: Date.now() })
   }
 }
 

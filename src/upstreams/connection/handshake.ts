@@ -20,6 +20,8 @@ import type { Connection } from './connection.ts'
 
 /** Minimum interval between probes. */
 const PROBE_INTERVAL_MS = 60_000
+/** Minimum interval between pings for the session. */
+const PING_INTERVAL_MS = 1000
 
 /** Error codes that only a server in the other era returns. */
 const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
@@ -246,12 +248,14 @@ export class EraMemory {
   }
 }
 
-/** Detects a server that answers in the other era: it may have been replaced. */
-export class EraDoubt {
+/** Detects that a server was replaced: it answers in the other era, or rejects its session with an ambiguous status. */
+export class ReplacementCheck {
   readonly #upstream: string
   readonly #gateway: UpstreamContext['gateway']
   readonly #clock: Clock
   #askedAt = -Infinity
+  #rejecting: Connection | undefined
+  #rejectedAt = 0
 
   constructor({ name, gateway, clock }: UpstreamContext) {
     this.#upstream = name
@@ -271,8 +275,26 @@ export class EraDoubt {
     return connection.server?.era === 'modern' && status >= 400 && status < 500
   }
 
-  /** Probes the server. An unclear answer changes nothing. */
-  async isConfirmed(connection: Connection): Promise<boolean> {
+  /**
+   * Records a rejection; true if it follows the first one on this connection after a pause, and the server rejects a
+   * ping as well. Earlier ones concern the call, or are temporary.
+   */
+  async isSessionRejected(connection: Connection): Promise<boolean> {
+    const now = this.#clock.now()
+    const isFirst = connection !== this.#rejecting
+    const isEarly = !isFirst && now - this.#rejectedAt < PING_INTERVAL_MS
+    if (connection.transport.session === undefined || isEarly) return false
+    this.#rejecting = connection
+    this.#rejectedAt = now
+    if (isFirst) return false
+    return connection.sendRequest('ping', undefined).then(
+      () => false,
+      (error: unknown) => error instanceof GatewayError && typeof error.fields.status === 'number',
+    )
+  }
+
+  /** Probes the server for its era. An unclear answer changes nothing. */
+  async hasOtherEra(connection: Connection): Promise<boolean> {
     if (this.#clock.now() - this.#askedAt < PROBE_INTERVAL_MS) return false
     this.#askedAt = this.#clock.now()
     const discovered = await sendDiscover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(

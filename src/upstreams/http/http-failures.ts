@@ -1,4 +1,3 @@
-import type { Clock } from '../../api/index.ts'
 import type { Reason } from '../../errors/errors.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { ReplyHeaders } from '../../net/http-client-types.ts'
@@ -7,43 +6,6 @@ import { isObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { formatPeerText } from '../../util/log.ts'
-import type { Connection } from '../connection/connection.ts'
-
-/** Rejections within this time after the first concern the call, or are temporary. */
-const MIN_DOUBT_MS = 1000
-
-/** Detects a server that keeps rejecting a session with ambiguous statuses. */
-export class SessionDoubt {
-  readonly #clock: Clock
-  #connection: Connection | undefined
-  #since = 0
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /**
-   * Records a rejection; returns true if it follows the first after a while and the server rejects a ping as well.
-   */
-  async isConfirmed(connection: Connection): Promise<boolean> {
-    if (connection.transport.session === undefined) return false
-    const now = this.#clock.now()
-    const isFirst = connection !== this.#connection
-    if (!isFirst && now - this.#since < MIN_DOUBT_MS) return false
-    this.#connection = connection
-    this.#since = now
-    return !isFirst && (await isPingRefused(connection))
-  }
-}
-
-async function isPingRefused(connection: Connection): Promise<boolean> {
-  try {
-    await connection.sendRequest('ping', undefined)
-    return false
-  } catch (error) {
-    return error instanceof GatewayError && typeof error.fields.status === 'number'
-  }
-}
 
 /** Server messages for an unknown session, instead of the required 404; lower case, without the id. */
 const SESSION_ERRORS: ReadonlySet<string> = new Set([
