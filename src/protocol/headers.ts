@@ -6,7 +6,7 @@ import { RPC, rpcError } from './rpc-error.ts'
 
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,9})?$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Encodes a value for `Mcp-Name` and `Mcp-Param-*`: plain if possible, else base64 with its sentinel. */
@@ -185,20 +185,5 @@ function isSameValue(received: string | undefined, expected: string | undefined,
 }
 
 function isSameNumber(received: string, expected: string): boolean {
-  const number = normalizeNumber(received)
-  return number !== undefined && number === normalizeNumber(expected)
-}
-
-/** Normalizes a number to digits without outer zeros and an exponent, without loss of precision. */
-function normalizeNumber(text: string): string | undefined {
-  const match = NUMBER.exec(text)
-  if (match === null) return undefined
-  const [sign, integer, fraction, exponent] = match.slice(1).map(part => part ?? '') as [string, string, string, string]
-  const digits = integer + fraction
-  let start = 0
-  let end = digits.length
-  while (digits[start] === '0') start++
-  while (end > start && digits[end - 1] === '0') end--
-  if (start === end) return '0'
-  return `${sign}${digits.slice(start, end)}e${Number(exponent) + integer.length - start}`
+  return NUMBER.test(received) && Number(received) === Number(expected) && Number.isSafeInteger(Number(received))
 }

@@ -47,7 +47,7 @@ export function findRequestReplica(params: JsonObject | undefined): string | und
   const named = findCallReplica(params)
   if (named !== undefined) return named
   return isObject(notifications) && Array.isArray(notifications.taskIds)
-    ? findMostCommon(notifications.taskIds.map(id => parseReplica(id)))
+    ? notifications.taskIds.map(id => parseReplica(id)).find(id => id !== undefined)
     : undefined
 }
 
@@ -72,11 +72,4 @@ function parseUriReplica(uri: unknown): string | undefined {
 
 function parseReplica(value: unknown, form?: RegExp): string | undefined {
   return typeof value === 'string' && form?.test(value) !== false ? splitReplicaPrefix(value)?.replicaId : undefined
-}
-
-function findMostCommon(replicaIds: readonly (string | undefined)[]): string | undefined {
-  const counts = new Map<string, number>()
-  for (const replicaId of replicaIds)
-    if (replicaId !== undefined) counts.set(replicaId, (counts.get(replicaId) ?? 0) + 1)
-  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
 }

@@ -2,13 +2,10 @@ import { compileGlobs } from '../util/globs.ts'
 import { canonicalizePattern, parseCanonicalUri, foldUri, normalizeAuthority } from './uri.ts'
 
 /** Maximum matched URI and template length. */
-const MAX_LENGTH = 4096
+const MAX_LENGTH = 2048
 
 /** Factor by which a raw template may exceed its canonical form, through escapes such as `%61`. */
 const MAX_ESCAPED = 3
-
-/** Literals up to this length use native search, which cannot become slow for them. */
-const SHORT = 4
 
 type UriTest = (uri: string) => boolean
 
@@ -46,7 +43,7 @@ function toPatternList(patterns: string | readonly string[]): readonly string[] 
 }
 
 /**
- * Returns true if a URI may match an RFC 6570 template: its literal parts appear in the URI in order. Linear time.
+ * Returns true if a URI may match an RFC 6570 template: its literal parts appear in the URI in order.
  */
 export function matchesTemplate(template: string, uri: string): boolean {
   if (uri.length > MAX_LENGTH || template.length > MAX_LENGTH) return false
@@ -84,35 +81,9 @@ function extractLiterals(template: string): string[] {
 function containsInOrder(literals: readonly string[], uri: string, from: number, end: number): boolean {
   let at = from
   for (const literal of literals) {
-    const index = literal.length <= SHORT ? uri.indexOf(literal, at) : findLinear(literal, uri, at)
+    const index = uri.indexOf(literal, at)
     if (index < 0 || index + literal.length > end) return false
     at = index + literal.length
   }
   return true
-}
-
-/** Linear-time `indexOf` (Knuth, Morris and Pratt): the native one may be quadratic. */
-function findLinear(literal: string, text: string, from: number): number {
-  const fallbacks = computeFallbacks(literal)
-  let matched = 0
-  for (let at = from; at < text.length; at++) {
-    while (matched > 0 && text.charCodeAt(at) !== literal.charCodeAt(matched))
-      matched = fallbacks[matched - 1] as number
-    if (text.charCodeAt(at) === literal.charCodeAt(matched)) matched++
-    if (matched === literal.length) return at - matched + 1
-  }
-  return -1
-}
-
-/** Computes the failure function: for each prefix, the longest proper prefix that is also its suffix. */
-function computeFallbacks(literal: string): Uint16Array {
-  const fallbacks = new Uint16Array(literal.length)
-  let matched = 0
-  for (let at = 1; at < literal.length; at++) {
-    while (matched > 0 && literal.charCodeAt(at) !== literal.charCodeAt(matched))
-      matched = fallbacks[matched - 1] as number
-    if (literal.charCodeAt(at) === literal.charCodeAt(matched)) matched++
-    fallbacks[at] = matched
-  }
-  return fallbacks
 }
