@@ -86,29 +86,14 @@ function releaseOne(): void {
   if (waiting.length > 0) setImmediate(releaseOne)
 }
 
-interface QueueEntry<T> {
-  readonly item: T
-  readonly own: CallerQueue<T>
-  before: QueueEntry<T> | undefined
-  after: QueueEntry<T> | undefined
-}
-
-/** One caller's items, FIFO. */
-interface CallerQueue<T> {
-  readonly caller: string
-  first: QueueEntry<T> | undefined
-  last: QueueEntry<T> | undefined
-  size: number
-}
-
 /** Fair queue: callers alternate; each caller's items are FIFO. An item can be queued once. */
 export class FairQueue<T> {
-  /** In round-robin order. */
-  readonly #callers = new Map<string, CallerQueue<T>>()
-  readonly #entries = new Map<T, QueueEntry<T>>()
+  /** Each caller's items, in round-robin order. */
+  readonly #callers = new Map<string, Set<T>>()
+  readonly #owners = new Map<T, string>()
 
   get size(): number {
-    return this.#entries.size
+    return this.#owners.size
   }
 
   /** Callers with queued items, in round-robin order. */
@@ -121,58 +106,47 @@ export class FairQueue<T> {
     return this.#callers.get(caller)?.size ?? 0
   }
 
-  get #nextCaller(): CallerQueue<T> | undefined {
-    return this.#callers.values().next().value
-  }
-
   add(caller: string, item: T): void {
-    let own = this.#callers.get(caller)
-    if (own === undefined) this.#callers.set(caller, (own = { caller, first: undefined, last: undefined, size: 0 }))
-    const entry = { item, own, before: own.last, after: undefined }
-    if (own.last === undefined) own.first = entry
-    else own.last.after = entry
-    own.last = entry
-    own.size++
-    this.#entries.set(item, entry)
+    const own = this.#callers.get(caller)
+    if (own === undefined) this.#callers.set(caller, new Set([item]))
+    else own.add(item)
+    this.#owners.set(item, caller)
   }
 
   /** Next item to take. */
   get next(): T | undefined {
-    return this.#nextCaller?.first?.item
+    return this.#callers.values().next().value?.values().next().value
   }
 
   /** A caller's last item. */
   last(caller: string): T | undefined {
-    return this.#callers.get(caller)?.last?.item
+    return [...(this.#callers.get(caller) ?? [])].at(-1)
   }
 
   /** Takes the next item, or the next one of this caller, which then moves to the back. */
-  take(caller?: string): T | undefined {
-    const own = caller === undefined ? this.#nextCaller : this.#callers.get(caller)
-    if (own?.first === undefined) return undefined
-    const { item } = own.first
-    this.delete(item)
-    if (this.#callers.delete(own.caller)) this.#callers.set(own.caller, own)
+  take(caller: string | undefined = this.#callers.keys().next().value): T | undefined {
+    const own = caller === undefined ? undefined : this.#callers.get(caller)
+    if (caller === undefined || own === undefined) return undefined
+    const [item] = own
+    if (item !== undefined) this.delete(item)
+    if (this.#callers.delete(caller)) this.#callers.set(caller, own)
     return item
   }
 
   /** Removes an item; false if it is not queued. */
   delete(item: T): boolean {
-    const entry = this.#entries.get(item)
-    if (entry === undefined) return false
-    const { own, before, after } = entry
-    if (before === undefined) own.first = after
-    else before.after = after
-    if (after === undefined) own.last = before
-    else after.before = before
-    if (--own.size === 0) this.#callers.delete(own.caller)
-    return this.#entries.delete(item)
+    const caller = this.#owners.get(item)
+    const own = caller === undefined ? undefined : this.#callers.get(caller)
+    if (caller === undefined || own === undefined) return false
+    own.delete(item)
+    if (own.size === 0) this.#callers.delete(caller)
+    return this.#owners.delete(item)
   }
 
   /** Clears the queue; returns its items in arrival order. */
   clear(): T[] {
-    const items = [...this.#entries.keys()]
-    this.#entries.clear()
+    const items = [...this.#owners.keys()]
+    this.#owners.clear()
     this.#callers.clear()
     return items
   }
