@@ -40,10 +40,7 @@ function isMisplaced(message: RpcMessage): boolean {
   return message.method === 'initialize' || claimsModern(message.params)
 }
 
-/**
- * Joins the answers to a batch into one array. If earlier messages made the response a stream, each answer becomes
- * its own message.
- */
+/** Joins the answers to a batch into one array. Messages ahead of the answers need a connection of several requests. */
 export class BatchWriter implements ResponseWriter {
   readonly isShared = true
   readonly #writer: ResponseWriter
@@ -52,7 +49,6 @@ export class BatchWriter implements ResponseWriter {
   #waiting = 0
   #answers: (Buffer | string)[] = []
   #count = 0
-  #isStreaming = false
 
   constructor(writer: ResponseWriter, messages: readonly RpcMessage[], hold?: MemoryShare) {
     this.#writer = writer
@@ -66,33 +62,19 @@ export class BatchWriter implements ResponseWriter {
   }
 
   get canStream(): boolean {
-    return this.#writer.canStream
+    return this.#writer.isShared && this.#writer.canStream
   }
 
   notify(message: string): void {
-    if (this.#beginStreaming()) this.#writer.notify(message)
+    if (this.canStream) this.#writer.notify(message)
   }
 
   send(message: Buffer | string): boolean {
-    return this.#beginStreaming() && this.#writer.send(message)
-  }
-
-  /** Switches to streaming; false if the client cannot receive messages ahead of the answers. */
-  #beginStreaming(): boolean {
-    if (!this.canStream) return false
-    if (this.#writer.isShared) return true
-    this.#isStreaming = true
-    this.#sendAll()
-    return true
-  }
-
-  #sendAll(): void {
-    for (const answer of this.#answers.splice(0)) this.#writer.send(answer)
-    this.#hold?.set(0)
+    return this.canStream && this.#writer.send(message)
   }
 
   canBuffer(answer: EncodedMessage): boolean {
-    return this.#isStreaming || this.#waiting + getByteLength(answer) <= MAX_WAITING
+    return this.#waiting + getByteLength(answer) <= MAX_WAITING
   }
 
   prime(): void {
@@ -107,12 +89,10 @@ export class BatchWriter implements ResponseWriter {
     const answer = joinPieces(message)
     this.#answers.push(answer)
     this.#waiting += answer.length
-    this.#hold?.set(this.#isStreaming ? 0 : this.#waiting)
-    const isLast = ++this.#count === this.#expected
-    if (!isLast && this.#isStreaming) this.#sendAll()
-    if (!isLast) return
+    this.#hold?.set(this.#waiting)
+    if (++this.#count < this.#expected) return
     this.#hold?.release()
-    this.#writer.finish(200, this.#isStreaming ? answer : joinAnswers(this.#answers))
+    this.#writer.finish(200, joinAnswers(this.#answers))
   }
 }
 

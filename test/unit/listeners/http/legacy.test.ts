@@ -48,8 +48,8 @@ test('a cancellation needs strictly the same id, and the same session', async t 
   assert.equal((await answer).json.id, 1)
 })
 
-test('a batch is answered with an array, or with events when something is said on the way', async t => {
-  const { gate, url } = await serve(t)
+test('a batch is answered with an array', async t => {
+  const { url } = await serve(t)
   const session = await initialize(url)
   const { headers } = legacy(session, {})
   const batch = (messages: object[]) =>
@@ -63,16 +63,9 @@ test('a batch is answered with an array, or with events when something is said o
 
   const array = await batch(two)
   const quiet = await batch([{ method: 'notifications/x' }])
-  gate.answering = seen => {
-    if (seen.inbound.method === 'prompts/list') seen.emit('notifications/progress', { progress: 1 })
-    return result({})
-  }
-  const events = await batch(two)
 
   assert.deepEqual(new Set((array.json as unknown as Message[]).map(({ id }) => id)), new Set([1, '1', null]))
   assert.equal(quiet.status, 202)
-  assert.equal(events.headers['content-type'], 'text/event-stream')
-  assert.equal(events.events.length, 4)
 })
 
 test('a batch with an initialize, a modern message, nothing or too much in it is refused whole', async t => {
