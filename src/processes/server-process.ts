@@ -1,11 +1,11 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { EncodedMessage } from '../util/encoded-message.ts'
-import { getByteLength, joinLines, writePieces } from '../util/encoded-message.ts'
+import { getByteLength } from '../util/encoded-message.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
-import type { SkippedLine } from '../net/line-splitter.ts'
-import { LineSplitter } from '../net/line-splitter.ts'
+import type { SkippedLine } from '../net/lines.ts'
+import { LineSplitter, LineWriter } from '../net/lines.ts'
 import type { SpawnOptions } from './launch.ts'
 import { ProcessGroup, spawnServer } from './launch.ts'
 import type { StderrReader } from './stderr.ts'
@@ -47,13 +47,11 @@ export class ServerProcess {
   readonly #group: ProcessGroup
   readonly #stdout: LineSplitter
   readonly #exited: Promise<void>
-  readonly #flush: () => void
+  readonly #stdin: LineWriter
   #hasExited = false
   #hasEnded = false
   #exit: ProgramExit | undefined
   #stopping: Promise<void> | undefined
-  #queue: EncodedMessage[] = []
-  #queued = 0
   #hasDropped = false
 
   /** Throws `spawn` errors for invalid arguments. */
@@ -64,8 +62,8 @@ export class ServerProcess {
       onLine: line => options.onLine(line),
       ...this.#onTooLong(options),
     })
-    this.#flush = () => this.#writeQueue()
     this.#child = spawnServer(options)
+    this.#stdin = new LineWriter(this.#child.stdin, () => undefined)
     this.#group = new ProcessGroup(this.#child)
     if (this.pid !== undefined) {
       options.table.add(this)
@@ -93,7 +91,7 @@ export class ServerProcess {
 
   /** Bytes not yet read by the process. */
   get unread(): number {
-    return this.#queued + this.#child.stdin.writableLength
+    return this.#stdin.unread
   }
 
   /** Writes a line; false if the process does not read. */
@@ -115,10 +113,7 @@ export class ServerProcess {
 
   /** Queues a line; all lines of a tick are written at once. */
   write(line: EncodedMessage, bytes: number): void {
-    if (this.#hasEnded || !this.#child.stdin.writable) return
-    if (this.#queue.length === 0) setImmediate(this.#flush)
-    this.#queue.push(line)
-    this.#queued += bytes + 1
+    if (!this.#hasEnded && this.#child.stdin.writable) this.#stdin.write(line, bytes)
   }
 
   /**
@@ -132,19 +127,6 @@ export class ServerProcess {
   /** Kills the group immediately. */
   kill(): void {
     this.#group.signal('SIGKILL')
-  }
-
-  #writeQueue(): void {
-    const bytes = this.#queued
-    const lines = joinLines(this.#queue, bytes)
-    this.#queue = []
-    this.#queued = 0
-    const { stdin } = this.#child
-    if (!stdin.writable) return
-    // Equal lengths mean ASCII, which Latin-1 writes faster.
-    if (typeof lines === 'string') stdin.write(lines, lines.length === bytes ? 'latin1' : 'utf8')
-    else if (Buffer.isBuffer(lines)) stdin.write(lines)
-    else writePieces(stdin, lines)
   }
 
   #observe(exited: () => void): void {
@@ -206,8 +188,7 @@ export class ServerProcess {
   }
 
   async #terminate(): Promise<void> {
-    if (this.#queue.length > 0) this.#writeQueue()
-    this.#child.stdin.end()
+    this.#stdin.end()
     if (!this.#hasExited && this.#isLineBased) await this.#within(STOP_STEP_MS, () => this.#hasExited)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await this.#within(DRAIN_MS, () => this.#isGone())) break
@@ -218,7 +199,7 @@ export class ServerProcess {
     await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
-    await this.#options.table.removeProcess(this)
+    this.#options.table.removeProcess(this)
   }
 
   #isGone(): boolean {

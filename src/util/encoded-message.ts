@@ -16,10 +16,6 @@ export class ByteText {
 /** Encoded message, in pieces if it is too large to copy. */
 export type EncodedMessage = string | ByteText | Buffer | readonly Buffer[]
 
-const LINE_END = Buffer.from('\n')
-/** Above this, lines are passed separately instead of joined. */
-const MAX_JOINED = 64 * 1024
-
 export function getByteLength(message: EncodedMessage): number {
   if (typeof message === 'string') return Buffer.byteLength(message)
   if (message instanceof ByteText) return message.text.length
@@ -30,13 +26,6 @@ export function getByteLength(message: EncodedMessage): number {
 export function joinPieces(message: EncodedMessage): string | Buffer {
   if (message instanceof ByteText) return message.bytes
   return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
-}
-
-/** Joins messages with line breaks: into one piece, or into several above the copy limit. */
-export function joinLines(messages: readonly EncodedMessage[], bytes: number): string | Buffer | readonly Buffer[] {
-  if (messages.every(message => typeof message === 'string')) return `${messages.join('\n')}\n`
-  const pieces = messages.flatMap(message => [...toBuffers(message), LINE_END])
-  return bytes > MAX_JOINED ? pieces : Buffer.concat(pieces)
 }
 
 /** Writes all pieces in one system call; `written` runs once all are flushed. Returns false on backpressure. */

@@ -298,7 +298,7 @@ export function isEventStream(headers: ReplyHeaders): boolean {
   return String(headers['content-type']).toLowerCase().startsWith('text/event-stream')
 }
 
-function isEncoded(headers: ReplyHeaders): boolean {
+export function isEncoded(headers: ReplyHeaders): boolean {
   const encoding = headers['content-encoding']
   return encoding !== undefined && encoding !== '' && encoding !== 'identity'
 }

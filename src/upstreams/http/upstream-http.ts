@@ -16,6 +16,7 @@ import {
   parseRetryAfter,
   describeUnreachable,
 } from './http-failures.ts'
+import { isEncoded, WholeBody } from './response-reader.ts'
 import { createPlainClient } from './open-client.ts'
 import { addCallHeaders, createQuery } from './request.ts'
 
@@ -74,11 +75,9 @@ class WholeReplyReader implements ReplyHandler {
   readonly #request: UpstreamHttpRequest
   readonly #settle: PromiseCallbacks
   readonly #takeBackCancel: () => void
-  readonly #chunks: Buffer[] = []
   #control: RequestControl | undefined
   #status = 0
-  #headers: ReplyHeaders = {}
-  #size = 0
+  #body: WholeBody | undefined
   #isOver = false
 
   constructor(upstream: string, request: UpstreamHttpRequest, settle: PromiseCallbacks) {
@@ -95,27 +94,21 @@ class WholeReplyReader implements ReplyHandler {
 
   onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
-    this.#headers = headers
-    const encoding = headers['content-encoding'] ?? ''
-    if (encoding !== '' && encoding !== 'identity')
-      this.#rejectReply(
-        gatewayError('GW_UPSTREAM_PROTOCOL', {
-          upstream: this.#upstream,
-          why: 'unrequested compression of the reply',
-        }),
-      )
-    const hasBody = this.#request.method !== 'HEAD'
-    if (this.#isSuccess && hasBody && Number(headers['content-length']) > this.#request.maxBytes) this.#handleTooLarge()
+    if (isEncoded(headers)) {
+      const why = 'unrequested compression of the reply'
+      return this.#rejectReply(gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: this.#upstream, why }))
+    }
+    const length = Number(headers['content-length'])
+    const isTooLarge = this.#request.method !== 'HEAD' && length > this.#request.maxBytes
+    if (this.#isSuccess && isTooLarge) return this.#handleTooLarge()
+    const limit = this.#isSuccess ? this.#request.maxBytes : MAX_REFUSAL_BYTES
+    const about = { status, contentType: headers['content-type'], retryAfterMs: parseRetryAfter(headers) }
+    this.#body = new WholeBody(limit, body => this.#settle.resolve({ ...about, body }))
   }
 
   onBody(bytes: Buffer): void {
-    if (this.#isOver) return
-    const limit = this.#isSuccess ? this.#request.maxBytes : MAX_REFUSAL_BYTES
-    const remainingBytes = limit - this.#size
-    if (bytes.length > remainingBytes && this.#isSuccess) return this.#handleTooLarge()
-    this.#size += bytes.length
-    this.#chunks.push(Buffer.from(bytes.subarray(0, remainingBytes)))
-    if (bytes.length <= remainingBytes) return
+    if (this.#isOver || this.#body?.push(bytes) !== false) return
+    if (this.#isSuccess) return this.#handleTooLarge()
     this.onEnd()
     this.#abortRequest()
   }
@@ -123,12 +116,7 @@ class WholeReplyReader implements ReplyHandler {
   onEnd(): void {
     if (this.#isOver) return
     this.#finishReply()
-    this.#settle.resolve({
-      status: this.#status,
-      contentType: this.#headers['content-type'],
-      retryAfterMs: parseRetryAfter(this.#headers),
-      body: Buffer.concat(this.#chunks),
-    })
+    this.#body?.end()
   }
 
   onError(error: Error): void {

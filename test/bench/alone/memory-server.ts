@@ -1,10 +1,10 @@
 import type { UpstreamContext } from '../../../src/api/index.ts'
 import type { Plugin } from '../../../src/plugin.ts'
-import { LineSplitter } from '../../../src/net/line-splitter.ts'
+import { LineSplitter } from '../../../src/net/lines.ts'
 import { SharedTransport } from '../../../src/upstreams/connection/shared-transport.ts'
 import { McpUpstream } from '../../../src/upstreams/mcp-upstream.ts'
 import type { TransportEvents } from '../../../src/upstreams/transport.ts'
-import { joinLines, toBuffers, type EncodedMessage } from '../../../src/util/encoded-message.ts'
+import { toBuffers, type EncodedMessage } from '../../../src/util/encoded-message.ts'
 import { Answers } from '../peers/answers.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
@@ -46,7 +46,7 @@ class MemoryServer extends SharedTransport {
   #read(): void {
     const messages = this.#queue
     // Put together as for the pipe of a process, though nobody reads it there.
-    joinLines(messages, this.#bytes)
+    messages.join('\n')
     this.#queue = []
     this.#bytes = 0
     let replies = ''
