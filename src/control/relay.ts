@@ -5,7 +5,7 @@ import { isObject } from '../protocol/json/json.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 import { encodeError, encodeId, isBatch } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { LineSplitter } from '../net/lines.ts'
+import { LineSplitter } from '../util/messages.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')

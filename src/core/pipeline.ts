@@ -1,7 +1,7 @@
 import type { Answer, Exchange, WrappedCall, WrappedRequest } from '../api/index.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/hook-taps.ts'
-import { LOG_LEVELS } from '../protocol/era/convert-to-modern.ts'
+import { LOG_LEVELS } from '../protocol/era/convert.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { META, MODERN_VERSIONS } from '../protocol/methods.ts'
 import { Payload } from '../protocol/payload.ts'

@@ -1,5 +1,5 @@
 import type { Exchange, HttpMethod } from '../api/index.ts'
-import type { EncodedMessage } from '../util/encoded-message.ts'
+import type { EncodedMessage } from '../util/messages.ts'
 
 /** HTTP to one origin. */
 export interface HttpTransport {

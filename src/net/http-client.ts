@@ -1,5 +1,5 @@
-import type { EncodedMessage } from '../util/encoded-message.ts'
-import { getByteLength, toBuffers } from '../util/encoded-message.ts'
+import type { EncodedMessage } from '../util/messages.ts'
+import { getByteLength, toBuffers } from '../util/messages.ts'
 import type { Clock } from '../api/index.ts'
 import type { ConnectionDeps, ServerOrigin, EncodedRequest } from './http-connection.ts'
 import { ClientConnection, createTlsConnect } from './http-connection.ts'

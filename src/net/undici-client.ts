@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls'
 import type * as Undici from 'undici'
 import type { Dispatcher } from 'undici'
-import { joinPieces } from '../util/encoded-message.ts'
+import { joinPieces } from '../util/messages.ts'
 import type {
   RequestControl,
   ClientRequest,

@@ -1,5 +1,5 @@
 import type { Clock, Log, LogLine, UpstreamLogs } from '../api/index.ts'
-import { LineSplitter } from '../net/lines.ts'
+import { LineSplitter } from '../util/messages.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import { formatPeerText } from '../util/log.ts'
 import { stripEscapes } from '../util/plain-text.ts'

@@ -1,10 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { EncodedMessage } from '../util/encoded-message.ts'
-import { ByteText, getByteLength } from '../util/encoded-message.ts'
+import type { EncodedMessage } from '../util/messages.ts'
+import { ByteText, getByteLength, BOM_LENGTH, hasBom, stripBom } from '../util/messages.ts'
 import type { JsonObject } from './json/json.ts'
 import {
-  BOM_LENGTH,
-  hasBom,
   isDeeperThan,
   isObject,
   findMistakableName,
@@ -12,11 +10,9 @@ import {
   parseJson,
   rawJSON,
   stringifyJson,
-  stripBom,
 } from './json/json.ts'
 import { isValidValue, MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT } from './json/scan-json.ts'
-import { Payload } from './payload.ts'
-import { readReply, readResult } from './server-reply.ts'
+import { Payload, readReply, readResult } from './payload.ts'
 import type { RpcError } from './rpc-error.ts'
 import { RPC, rpcError } from './rpc-error.ts'
 import type { Era } from './methods.ts'

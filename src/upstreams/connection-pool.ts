@@ -253,6 +253,7 @@ export class ConnectionPool {
 
   handleSessionEnd(session: Session): void {
     this.#projects?.sessionEnded(session)
+    if (this.#isolation !== 'session') return
     for (const pooled of this.#connections.values()) if (pooled.session === session.id) this.#remove(pooled)
   }
 

@@ -10,7 +10,7 @@ import type {
   UpstreamState,
 } from '../api/index.ts'
 import { describeReason, GatewayError, needsAuth, getOwnerProblem } from '../errors/errors.ts'
-import { LOG_LEVELS } from '../protocol/era/convert-to-modern.ts'
+import { LOG_LEVELS } from '../protocol/era/convert.ts'
 import { METHODS, MODERN_VERSION, isLegacy, isModern } from '../protocol/methods.ts'
 import { Payload } from '../protocol/payload.ts'
 import { settlesWithin } from '../util/clock.ts'
@@ -131,7 +131,8 @@ export class McpUpstream implements Upstream {
   }
 
   onSessionEnd(session: Session): void {
-    this.#pool.subscriptions.forgetSession(session)
+    const { subscriptions } = this.#pool
+    if (subscriptions.bySession.has(session.id)) subscriptions.forgetSession(session)
     const hadLevel = this.#levels.forgetSession(session.id)
     // A modern session may be one request, and the next would need the same level again.
     if (hadLevel && session.client.era === 'legacy')

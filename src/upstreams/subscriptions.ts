@@ -1,6 +1,6 @@
 import type { Answer, Call, Notification, ServerDescription, Session, UpstreamContext } from '../api/index.ts'
 import { Backoff, HEALTHY_MS } from '../net/backoff.ts'
-import { toModernParams } from '../protocol/era/convert-to-modern.ts'
+import { toModernParams } from '../protocol/era/convert.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { RpcResponse } from '../protocol/jsonrpc.ts'
@@ -24,13 +24,13 @@ interface HeldUri {
 
 /** Resource subscriptions by session. */
 export class ResourceSubscriptions {
-  readonly #bySession = new Map<string, Map<string, HeldUri>>()
+  readonly bySession = new Map<string, Map<string, HeldUri>>()
 
   /** Handles `resources/subscribe` on a connection. */
   async subscribe(call: Call, connection: Connection, on: ConnectionSubscriptions): Promise<Answer> {
     const uri = String(call.params?.uri)
     const { id } = call.exchange.session
-    const held = this.#bySession.get(id)?.get(uri)
+    const held = this.bySession.get(id)?.get(uri)
     if (held !== undefined) {
       held.count++
       return EMPTY_ANSWER
@@ -43,31 +43,31 @@ export class ResourceSubscriptions {
   /** Handles `resources/unsubscribe` on any connection. */
   async unsubscribe({ params, exchange }: Call): Promise<Answer> {
     const uri = String(params?.uri)
-    const uris = this.#bySession.get(exchange.session.id)
+    const uris = this.bySession.get(exchange.session.id)
     const held = uris?.get(uri)
     if (uris === undefined || held === undefined || --held.count > 0) return EMPTY_ANSWER
     uris.delete(uri)
-    if (uris.size === 0) this.#bySession.delete(exchange.session.id)
+    if (uris.size === 0) this.bySession.delete(exchange.session.id)
     await held.on.removeUri(uri)
     return EMPTY_ANSWER
   }
 
   forgetSession({ id }: Session): void {
-    const uris = this.#bySession.get(id)
-    this.#bySession.delete(id)
+    const uris = this.bySession.get(id)
+    this.bySession.delete(id)
     for (const [uri, { on }] of uris ?? []) void on.removeUri(uri)
   }
 
   /** True if a session has a subscription on this connection. */
   isHeld({ id }: Session, on: ConnectionSubscriptions): boolean {
-    return [...(this.#bySession.get(id)?.values() ?? [])].some(held => held.on === on)
+    return [...(this.bySession.get(id)?.values() ?? [])].some(held => held.on === on)
   }
 
   /** A connection was removed: its subscriptions continue on the main one. */
   move(from: ConnectionSubscriptions, to: ConnectionSubscriptions | undefined): void {
     from.stop()
     if (!from.isWanted || to === undefined) return
-    for (const uris of this.#bySession.values())
+    for (const uris of this.bySession.values())
       for (const [uri, held] of uris) {
         if (held.on !== from) continue
         held.on = to
@@ -76,8 +76,8 @@ export class ResourceSubscriptions {
   }
 
   #hold(session: string, uri: string, on: ConnectionSubscriptions): void {
-    const uris = this.#bySession.get(session) ?? new Map<string, HeldUri>()
-    this.#bySession.set(session, uris)
+    const uris = this.bySession.get(session) ?? new Map<string, HeldUri>()
+    this.bySession.set(session, uris)
     const before = uris.get(uri)
     uris.set(uri, { count: (before?.count ?? 0) + 1, on })
     // Count a subscription once, even if it was repeated meanwhile.

@@ -14,6 +14,10 @@ import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
 import type { DroppedMessages } from '../net/unexpected-messages.ts'
+import { gatewayError } from '../errors/errors.ts'
+import { encodeRequest } from '../protocol/jsonrpc.ts'
+import type { EncodedMessage } from '../util/messages.ts'
+import { getByteLength } from '../util/messages.ts'
 
 /** Carries a connection's messages: through process pipes, or POSTs to a server. */
 export interface Transport {
@@ -129,3 +133,70 @@ export interface ConnectionDeps<Connection = unknown> {
 
 /** An MCP server over any transport. */
 export type McpUpstreamConfig = Extract<UpstreamConfig, { readonly era: unknown }>
+
+/** Limit for unread bytes: requests; and replies and notifications, whose loss is not reported. */
+const MAX_UNREAD = 8 * 1024 * 1024
+const MAX_UNREAD_REPLIES = 16 * 1024 * 1024
+const RETRY_MS = 1000
+
+/** A pipe or socket for whole messages. */
+export interface MessageOutput {
+  /** Bytes that the server has not read. */
+  readonly unread: number
+  write(text: EncodedMessage, bytes: number): void
+}
+
+/** Sends messages over one stream that all clients share and that always listens. */
+export abstract class SharedTransport implements Transport {
+  readonly streams = false
+  abstract readonly pid: number | undefined
+  readonly #context: UpstreamContext
+  #hasDropped = false
+
+  constructor(context: UpstreamContext) {
+    this.#context = context
+  }
+
+  protected abstract readonly output: MessageOutput
+
+  request(pending: PendingRequest, params: JsonObject | undefined): void {
+    const text = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
+    const bytes = getByteLength(text)
+    const { unread } = this.output
+    if (unread > 0 && unread + bytes > MAX_UNREAD)
+      throw gatewayError('GW_UPSTREAM_BUSY', {
+        upstream: this.#context.name,
+        why: 'server reads too slowly: over 8 MiB queued',
+        retryAfterMs: RETRY_MS,
+      })
+    this.output.write(text, bytes)
+  }
+
+  send(text: string): Promise<void> {
+    const bytes = Buffer.byteLength(text)
+    const { unread } = this.output
+    const isFull = unread > 0 && unread + bytes > MAX_UNREAD_REPLIES
+    if (!isFull) this.output.write(text, bytes)
+    if (isFull && !this.#hasDropped) {
+      const why = 'server reads too slowly: over 16 MiB queued'
+      this.#context.log.warn('dropping messages to the server until it reads again', { bytes, why })
+    }
+    this.#hasDropped = isFull
+    return Promise.resolve()
+  }
+
+  abandon(): boolean {
+    // Written bytes cannot be withdrawn.
+    return false
+  }
+
+  opened(): void {}
+
+  listen(): void {}
+
+  retire(): Promise<void> {
+    return this.close()
+  }
+
+  abstract close(): Promise<void>
+}

@@ -2,7 +2,7 @@ import type { Exchange, Notification, Session, UpstreamState } from '../../api/i
 import { GatewayError, getOwnerProblem, getErrorMessage } from '../../errors/errors.ts'
 import { hasName, createUnlistedEntry } from '../../api/catalog-entry.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
-import { isLevelEnabled } from '../../protocol/era/convert-to-modern.ts'
+import { isLevelEnabled } from '../../protocol/era/convert.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { KINDS, getChangedKinds, LISTS } from '../../protocol/methods.ts'
 import { ListChangeNotifier } from './list-changes.ts'

@@ -1,13 +1,12 @@
 import type { RpcMessage } from '../../protocol/jsonrpc.ts'
 import { parseMessage } from '../../protocol/jsonrpc.ts'
 import type { MemoryShare } from '../../net/backlog.ts'
-import { stripBom } from '../../protocol/json/json.ts'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
-import { joinPieces, getByteLength } from '../../util/encoded-message.ts'
+import { stripBom, joinPieces, getByteLength } from '../../util/messages.ts'
+import type { EncodedMessage } from '../../util/messages.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan-json.ts'
-import { claimsModern } from './client-info.ts'
+import { claimsModern } from './client-protocol.ts'
 import type { ResponseWriter } from './inbound-request.ts'
 
 const MAX_BATCH = 100

@@ -20,14 +20,14 @@ import type {
 import { gatewayError } from '../../errors/errors.ts'
 import type { MemoryBudget } from '../../net/backlog.ts'
 import { principalKey } from '../../plugin.ts'
-import { stampSubscription } from '../../protocol/era/convert-to-modern.ts'
+import { stampSubscription } from '../../protocol/era/convert.ts'
 import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { encodeError, toJsonId } from '../../protocol/jsonrpc.ts'
 import type { ClientVersion } from '../../protocol/methods.ts'
 import { getNewestVersion } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
+import type { EncodedMessage } from '../../util/messages.ts'
 import { FairQueue } from '../../util/queues.ts'
 import {
   adaptError,
@@ -37,7 +37,7 @@ import {
   encodeAnswer,
   encodeClientNotification,
   LISTEN_METHOD,
-} from './encode-answer.ts'
+} from './client-protocol.ts'
 import type { ServerRequests } from './server-requests.ts'
 import { Requester } from './server-requests.ts'
 

@@ -11,7 +11,7 @@ import type {
   RpcError,
   Session,
 } from '../../api/index.ts'
-import { findEnvelopeError } from '../../protocol/era/convert-to-modern.ts'
+import { findEnvelopeError } from '../../protocol/era/convert.ts'
 import type { RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { LATEST_LEGACY_VERSION } from '../../protocol/methods.ts'
@@ -24,7 +24,7 @@ import {
   parseModernClient,
   createVersionError,
   checkVersion,
-} from '../client/client-info.ts'
+} from '../client/client-protocol.ts'
 
 /** Distinct client infos cached per connection. */
 const MAX_CLIENTS = 16

@@ -30,7 +30,7 @@ export interface HttpSettings {
   readonly ws: { readonly path: string } | undefined
   readonly names: HeaderNames
   /** Eras offered over single requests, per profile. */
-  readonly offeredEras: (profile: string | undefined) => OfferedEras
+  readonly offeredEras: { readonly byDefault: OfferedEras; readonly byProfile: ReadonlyMap<string, OfferedEras> }
   /** Default profile. */
   readonly profile: string | undefined
   /** Built-in endpoints by path. */
@@ -73,7 +73,7 @@ export function createHttpSettings(
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
     names: createHeaderNames(spec, config),
-    offeredEras: createEraLookup(spec, config),
+    offeredEras: listOfferedEras(spec, config),
     profile: spec.profile,
     endpoints: listEndpoints(spec, Object.keys(config.profiles ?? {})),
   }
@@ -99,11 +99,12 @@ function listHostNames(
   }
 }
 
-function createEraLookup(spec: HttpListenerSpec, config: Config): HttpSettings['offeredEras'] {
-  const defaultEras = getOfferedEras(config, spec, undefined)
-  const names = Object.keys(config.profiles ?? {})
-  const byProfile = new Map(names.map(name => [name, getOfferedEras(config, spec, name)]))
-  return profile => (profile === undefined ? defaultEras : (byProfile.get(profile) ?? defaultEras))
+function listOfferedEras(spec: HttpListenerSpec, config: Config): HttpSettings['offeredEras'] {
+  const profiles = Object.keys(config.profiles ?? {})
+  return {
+    byDefault: getOfferedEras(config, spec, undefined),
+    byProfile: new Map(profiles.map(profile => [profile, getOfferedEras(config, spec, profile)])),
+  }
 }
 
 function isLoopback(host: string): boolean {

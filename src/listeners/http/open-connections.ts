@@ -1,13 +1,14 @@
 import type { Clock, Gate, Log, Principal } from '../../api/index.ts'
-import { ANONYMOUS, principalKey } from '../../plugin.ts'
+import { ANONYMOUS, authorizationKey, principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import type { MessageContext, Channel } from '../../net/channel.ts'
-import { IdleSweeper } from '../../util/clock.ts'
+import { IdleSweeper, Ticker } from '../../util/clock.ts'
 import type { Admission } from '../client/inbound-request.ts'
 import type { DuplexOptions } from '../duplex/duplex-connection.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
-import type { Refusal } from './request-guard.ts'
-import { createRefusal, createTooManyRefusal } from './request-guard.ts'
+import type { AuthResult, RequestHeaders, Refusal } from './http-request.ts'
+import { createTooManyRefusal } from './http-request.ts'
+import { createRefusal } from './response.ts'
 
 /** Longest sweep interval, as a reload may shorten the idle timeout. */
 export const SWEEP_MS = 30_000
@@ -129,4 +130,64 @@ export function checkCapacity(context: ConnectionContext, caller: Principal): Re
   if (context.sessions.size + context.connections.size >= context.settings.maxSessions)
     return createTooManyRefusal('all')
   return context.quota.isFull(caller) ? createTooManyRefusal('own') : undefined
+}
+
+const RECHECK_MS = 30_000
+
+interface OpenStream {
+  readonly headers: RequestHeaders
+  end(reason: string): void
+}
+
+/**
+ * Long-lived responses and connections. Their callers are authenticated again every 30 s and on reload, to close
+ * those with expired or revoked credentials.
+ */
+export class OpenStreams {
+  readonly #gate: Gate
+  readonly #open = new Set<OpenStream>()
+  readonly #ticker: Ticker
+
+  constructor(gate: Gate, clock: Clock) {
+    this.#gate = gate
+    this.#ticker = new Ticker(
+      clock,
+      () => RECHECK_MS,
+      () => {
+        this.recheck()
+        return this.#open.size > 0
+      },
+    )
+  }
+
+  /** Registers a stream; call the returned function to remove it. `end` closes the stream. */
+  add(headers: RequestHeaders, end: (reason: string) => void): () => void {
+    const open: OpenStream = { headers, end }
+    this.#open.add(open)
+    this.#ticker.arm()
+    return () => void this.#open.delete(open)
+  }
+
+  recheck(): void {
+    for (const open of this.#open) void this.#check(open)
+  }
+
+  stop(): void {
+    this.#ticker.stop()
+    this.#open.clear()
+  }
+
+  async #check(open: OpenStream): Promise<void> {
+    const { caller, credentials } = open.headers
+    if (credentials === undefined) return
+    const now = await this.#gate.authenticate(credentials)
+    // Do not disconnect if authentication itself failed.
+    const isUnsure = 'status' in now && now.status >= 500
+    if (isUnsure || isSameCaller(caller, now) || !this.#open.delete(open)) return
+    open.end('credentials expired or revoked')
+  }
+}
+
+function isSameCaller(before: Principal, now: AuthResult): boolean {
+  return !('status' in now) && authorizationKey(before) === authorizationKey(now)
 }

@@ -5,10 +5,9 @@ import { getErrorMessage } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { readRequestSessionId, parseSessionReplica } from '../../protocol/replica-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { readClientCertificate, setCertificate } from './authenticate.ts'
-import type { Refusal } from './request-guard.ts'
-import { createRefusal } from './request-guard.ts'
-import { sendRefusal } from './response.ts'
+import { readClientCertificate, setCertificate } from './http-request.ts'
+import { createRefusal, sendRefusal } from './response.ts'
+import type { Refusal } from './http-request.ts'
 
 /** Authenticates a peer's request. Clients cannot reach the port that accepts it. */
 const VOUCHER_HEADER = 'x-tapgate-handed'

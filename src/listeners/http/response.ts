@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RpcError } from '../../api/index.ts'
+import type { RpcError, Refusal } from '../../api/index.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
 import { encodeError } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import type { MemoryBudget, MemoryShare } from '../../net/backlog.ts'
 import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
-import { ByteText, joinPieces, getByteLength } from '../../util/encoded-message.ts'
+import type { EncodedMessage } from '../../util/messages.ts'
+import { ByteText, joinPieces, getByteLength } from '../../util/messages.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
-import type { Accepts, Refusal } from './request-guard.ts'
+import { rpcError, RPC } from '../../protocol/rpc-error.ts'
 import type { EventStreamWriter, SseStream, SseStreams } from './sse-writer.ts'
 
 /** Bodies above this are not copied. */
@@ -24,6 +24,28 @@ export interface StreamRecorder {
 interface ResponseContext {
   readonly memory: MemoryBudget
   readonly streams: SseStreams
+}
+
+export interface Accepts {
+  readonly json: boolean
+  readonly events: boolean
+}
+
+const ANYTHING: Accepts = Object.freeze({ json: true, events: true })
+
+export function parseAccept(accept: string | undefined): Accepts {
+  if (accept === undefined || accept.includes('*/*')) return ANYTHING
+  const types = accept.toLowerCase()
+  return {
+    json: types.includes('application/json') || types.includes('application/*'),
+    events: types.includes('text/event-stream') || types.includes('text/*'),
+  }
+}
+
+/** Refuses a client that accepts neither form. */
+export function checkAccept(accepts: Accepts): Refusal | undefined {
+  if (accepts.json || accepts.events) return undefined
+  return createRefusal(406, 'Not acceptable: accept application/json or text/event-stream')
 }
 
 /** One HTTP response. Its first message decides between JSON and an event stream. */
@@ -157,6 +179,10 @@ function endWithPieces(response: ServerResponse, pieces: readonly Buffer[]): voi
   for (const piece of pieces) response.write(piece)
   response.end()
   response.uncork()
+}
+
+export function createRefusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
+  return { status, error: rpcError(code, message) }
 }
 
 export function sendRefusal(response: ServerResponse, refusal: Refusal, id: RpcId | null = null): void {

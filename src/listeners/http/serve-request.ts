@@ -4,16 +4,21 @@ import { gatewayError } from '../../errors/errors.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
 import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
 import { OVERLOADED } from '../client/inbound-request.ts'
-import { parseChoices } from '../client/client-info.ts'
-import { convertException } from '../client/encode-answer.ts'
-import { createCredentials, authenticateRequest, getPath } from './authenticate.ts'
+import { applyChoices, convertException } from '../client/client-protocol.ts'
+import {
+  createCredentials,
+  authenticateRequest,
+  getPath,
+  readBody,
+  refuseUnread,
+  checkRequest,
+  readHeaders,
+} from './http-request.ts'
+import { createRefusal, sendJson, sendNothing, sendRefusal } from './response.ts'
 import type { Arrival, HttpContext } from './http-context.ts'
 import type { ListenerEndpoint, EndpointKind } from './listener-settings.ts'
 import { handleDelete, handleGet, handlePost } from './mcp/endpoint.ts'
-import { readBody, refuseUnread } from './read-body.ts'
-import type { Refusal, RequestHeaders } from './request-guard.ts'
-import { checkRequest, createRefusal, readHeaders } from './request-guard.ts'
-import { sendJson, sendNothing, sendRefusal } from './response.ts'
+import type { Refusal, RequestHeaders } from './http-request.ts'
 import { openEventStream, handleMessagePost } from './sse.ts'
 
 type EndpointHandler = (arrival: Arrival) => Promise<void> | void

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../api/index.ts'
-import { replaceLineEnds } from '../../net/lines.ts'
+import { replaceLineEnds } from '../../util/messages.ts'
 import type { MemoryBudget, MemoryShare } from '../../net/backlog.ts'
 import { createHold, MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from '../../net/backlog.ts'
 import { Ticker } from '../../util/clock.ts'

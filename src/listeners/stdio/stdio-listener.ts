@@ -3,8 +3,8 @@ import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.
 import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import type { Channel, ChannelEvents } from '../../net/channel.ts'
-import { LineSplitter, LineWriter } from '../../net/lines.ts'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { LineSplitter, LineWriter } from '../../util/messages.ts'
+import type { EncodedMessage } from '../../util/messages.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 interface StdioStreams {

@@ -139,18 +139,6 @@ function foldName(name: string): string {
   return name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase()
 }
 
-/** Length of a UTF-8 byte order mark, which some programs prepend. */
-export const BOM_LENGTH = 3
-
-export function hasBom(bytes: Buffer): boolean {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-}
-
-/** Returns the bytes without a byte order mark. */
-export function stripBom(bytes: Buffer): Buffer {
-  return hasBom(bytes) ? bytes.subarray(BOM_LENGTH) : bytes
-}
-
 /** JSON object. */
 export type JsonObject = { [key: string]: unknown }
 

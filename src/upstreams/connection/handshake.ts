@@ -1,6 +1,6 @@
 import type { Clock, ServerDescription, UpstreamContext } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import { toModernParams } from '../../protocol/era/convert-to-modern.ts'
+import { toModernParams } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'

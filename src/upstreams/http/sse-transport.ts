@@ -1,4 +1,4 @@
-import type { EncodedMessage } from '../../util/encoded-message.ts'
+import type { EncodedMessage } from '../../util/messages.ts'
 import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import type { Reason } from '../../errors/errors.ts'

@@ -10,10 +10,9 @@ import { describeUnsupportedLimits, watchCeilings } from '../../processes/resour
 import { ServerProcess } from '../../processes/server-process.ts'
 import { RecentLines, StderrReader } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
-import { SharedTransport } from '../connection/shared-transport.ts'
+import type { MessageOutput, TransportEvents } from '../transport.ts'
+import { SharedTransport } from '../transport.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
-import type { TransportEvents } from '../transport.ts'
 import { getPlatform } from '../../util/platform.ts'
 
 /** Orphan sweep delay, so that the first lists come before it. */
@@ -62,13 +61,15 @@ interface StdioDeps {
 
 /** A child process's pipes: one message per line (2026-07-28 and before, stdio). */
 class StdioTransport extends SharedTransport {
-  #process: ServerProcess | undefined
+  protected readonly output: MessageOutput
+  readonly #process: ServerProcess | undefined
 
   constructor(spec: StdioUpstreamConfig, around: StdioDeps, events: TransportEvents, cwd?: string) {
     super(around.context)
     try {
-      this.#process = startProcess({ spec, around, events, cwd })
+      this.output = this.#process = startProcess({ spec, around, events, cwd })
     } catch (error) {
+      this.output = NO_OUTPUT
       // The owning connection is not fully constructed yet.
       process.nextTick(() =>
         events.closed({
@@ -86,18 +87,12 @@ class StdioTransport extends SharedTransport {
     return this.#process?.lastOutput
   }
 
-  protected get unread(): number {
-    return this.#process?.unread ?? 0
-  }
-
-  protected write(text: EncodedMessage, bytes: number): void {
-    this.#process?.write(text, bytes)
-  }
-
   async close(): Promise<void> {
     await this.#process?.stop()
   }
 }
+
+const NO_OUTPUT: MessageOutput = { unread: 0, write: () => undefined }
 
 interface ProcessStart {
   readonly spec: StdioUpstreamConfig

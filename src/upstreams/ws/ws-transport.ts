@@ -20,15 +20,15 @@ import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../net/channel.ts'
 import { ClientError } from '../../net/http-client-types.ts'
 import { findProxy } from '../../net/proxy.ts'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
-import { getByteLength } from '../../util/encoded-message.ts'
+import type { EncodedMessage } from '../../util/messages.ts'
+import { getByteLength } from '../../util/messages.ts'
 import { formatPeerText } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
-import { SharedTransport } from '../connection/shared-transport.ts'
+import type { MessageOutput, TransportEvents } from '../transport.ts'
+import { SharedTransport } from '../transport.ts'
 import { describeUnreachable, extractServerMessage, MAX_REFUSAL_BYTES, MAX_SHOWN_BYTES } from '../http/http-failures.ts'
 import { createStandingHeaders, createTargetUrl } from '../http/request.ts'
 import { readTlsFiles } from '../tls-files.ts'
-import type { TransportEvents } from '../transport.ts'
 
 const CONNECT_MS = 5000
 /** Handshake retries with new credentials. */
@@ -37,7 +37,8 @@ const MAX_RETRIES = 3
 const NORMAL = 1000
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
-export class WsTransport extends SharedTransport {
+export class WsTransport extends SharedTransport implements MessageOutput {
+  protected readonly output = this
   readonly pid = undefined
   readonly #spec: WsUpstreamConfig
   readonly #context: UpstreamContext
@@ -121,11 +122,11 @@ export class WsTransport extends SharedTransport {
     return this.#channel?.close(NORMAL) ?? Promise.resolve()
   }
 
-  protected get unread(): number {
+  get unread(): number {
     return this.#queue === undefined ? (this.#channel?.unsent ?? 0) : this.#queuedLength
   }
 
-  protected write(text: EncodedMessage): void {
+  write(text: EncodedMessage): void {
     if (this.#queue === undefined) return this.#channel?.write(text)
     this.#queuedLength += getByteLength(text)
     this.#queue.push(text)

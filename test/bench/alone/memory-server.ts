@@ -1,10 +1,9 @@
 import type { UpstreamContext } from '../../../src/api/index.ts'
 import type { Plugin } from '../../../src/plugin.ts'
-import { LineSplitter } from '../../../src/net/lines.ts'
-import { SharedTransport } from '../../../src/upstreams/connection/shared-transport.ts'
+import { LineSplitter, toBuffers, type EncodedMessage } from '../../../src/util/messages.ts'
+import { SharedTransport } from '../../../src/upstreams/transport.ts'
 import { McpUpstream } from '../../../src/upstreams/mcp-upstream.ts'
 import type { TransportEvents } from '../../../src/upstreams/transport.ts'
-import { toBuffers, type EncodedMessage } from '../../../src/util/encoded-message.ts'
 import { Answers } from '../peers/answers.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
@@ -15,8 +14,9 @@ const HEAD_BYTES = 300
 
 /** A server on a pipe in memory: it reads all that was written in one turn of the loop, and answers in the next. */
 class MemoryServer extends SharedTransport {
+  protected readonly output = this
   readonly pid = undefined
-  protected readonly unread = 0
+  readonly unread = 0
   readonly #lines: LineSplitter
   readonly #answers = new Answers(4, '')
   /** Ends of replies by the name of the tool: all but the id. */
@@ -37,7 +37,7 @@ class MemoryServer extends SharedTransport {
     // There is nothing to end.
   }
 
-  protected write(message: EncodedMessage, bytes: number): void {
+  write(message: EncodedMessage, bytes: number): void {
     if (this.#queue.length === 0) setImmediate(() => this.#read())
     this.#queue.push(message)
     this.#bytes += bytes

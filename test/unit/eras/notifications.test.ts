@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { adaptNotification, toLegacyFailure } from '../../../src/protocol/era/convert-to-legacy.ts'
+import { adaptNotification, toLegacyFailure } from '../../../src/protocol/era/convert.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION, type ClientVersion } from '../../../src/protocol/methods.ts'
-import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
+import { encodeAnswer } from '../../../src/listeners/client/client-protocol.ts'
 
 const VERSIONS = [MODERN_VERSION, ...LEGACY_VERSIONS]
 

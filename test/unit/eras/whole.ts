@@ -1,5 +1,4 @@
-import { toLegacyResult as legacyResult } from '../../../src/protocol/era/convert-to-legacy.ts'
-import { toModernResult as modernResult } from '../../../src/protocol/era/convert-to-modern.ts'
+import { toLegacyResult as legacyResult, toModernResult as modernResult } from '../../../src/protocol/era/convert.ts'
 
 /** A result as a legacy client reads it, in one piece. */
 export function toLegacyResult(...given: Parameters<typeof legacyResult>): Buffer {

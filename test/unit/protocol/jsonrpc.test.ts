@@ -10,7 +10,7 @@ import {
   parseServerMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
-import { joinPieces, getByteLength } from '../../../src/util/encoded-message.ts'
+import { joinPieces, getByteLength } from '../../../src/util/messages.ts'
 import { editObject } from '../../../src/protocol/json/json-members.ts'
 
 function parse(text: string): ReturnType<typeof parseMessage> {

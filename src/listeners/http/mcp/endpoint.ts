@@ -1,5 +1,5 @@
 import type { RpcError } from '../../../api/index.ts'
-import { findEnvelopeError } from '../../../protocol/era/convert-to-modern.ts'
+import { findEnvelopeError } from '../../../protocol/era/convert.ts'
 import { findHeaderMismatch } from '../../../protocol/headers.ts'
 import type { JsonObject } from '../../../protocol/json/json.ts'
 import type { RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '../../../protocol/jsonrpc.ts'
@@ -7,14 +7,19 @@ import { isBatch, parseMessage } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, META, MODERN_VERSION, looksModern } from '../../../protocol/methods.ts'
 import { findRequestReplica } from '../../../protocol/replica-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
-import { claimsModern, checkMethod, parseModernClient, checkVersion } from '../../client/client-info.ts'
-import { createStoppingAnswer, convertException } from '../../client/encode-answer.ts'
+import {
+  claimsModern,
+  checkMethod,
+  parseModernClient,
+  checkVersion,
+  createStoppingAnswer,
+  convertException,
+} from '../../client/client-protocol.ts'
 import { InboundRequest, getErrorStatus } from '../../client/inbound-request.ts'
 import type { Arrival, HttpContext } from '../http-context.ts'
-import { readBody, createBodyRefusal, refuseUnread } from '../read-body.ts'
-import type { Refusal, RequestHeaders } from '../request-guard.ts'
-import { parseAccept, checkAccept, checkBody, createRequestOrigin, createRefusal } from '../request-guard.ts'
-import { HttpReply, sendNothing, sendRefusal } from '../response.ts'
+import { readBody, createBodyRefusal, refuseUnread, checkBody, createRequestOrigin } from '../http-request.ts'
+import { parseAccept, checkAccept, createRefusal, HttpReply, sendNothing, sendRefusal } from '../response.ts'
+import type { Refusal, RequestHeaders } from '../http-request.ts'
 import type { SseStream } from '../sse-writer.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 import { answerBatch, findSession, handleInitialize, handleSessionMessage } from './legacy-requests.ts'
@@ -64,7 +69,8 @@ function checkModernRequest(
 
 /** Refuses modern requests that would lose session state, so that clients use legacy sessions. */
 function checkEra(context: HttpContext, { label, profile }: RequestHeaders, method: string): RpcError | undefined {
-  const { modern, sessionUpstreams } = context.settings.offeredEras(profile)
+  const { byDefault, byProfile } = context.settings.offeredEras
+  const { modern, sessionUpstreams } = byProfile.get(profile ?? '') ?? byDefault
   if (label !== undefined && modern !== 'none') return undefined
   // Some clients do not fall back on an unsupported version, so answer probes like a legacy-only server.
   if (modern !== 'all') return method === 'server/discover' ? NO_DISCOVERY : LEGACY_ONLY

@@ -4,13 +4,19 @@ import { encodeError } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, isLegacy } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
-import { checkInitialize, parseLegacyClient, checkMethod } from '../../client/client-info.ts'
-import { convertException } from '../../client/encode-answer.ts'
+import {
+  checkInitialize,
+  hasSameChoices,
+  parseLegacyClient,
+  checkMethod,
+  convertException,
+} from '../../client/client-protocol.ts'
 import type { ResponseWriter } from '../../client/inbound-request.ts'
 import { InboundRequest } from '../../client/inbound-request.ts'
 import type { HttpContext } from '../http-context.ts'
-import type { Refusal, RequestHeaders } from '../request-guard.ts'
-import { createRequestOrigin, createRefusal, createTooManyRefusal } from '../request-guard.ts'
+import type { Refusal, RequestHeaders } from '../http-request.ts'
+import { createRequestOrigin, createTooManyRefusal } from '../http-request.ts'
+import { createRefusal } from '../response.ts'
 import type { HttpReply } from '../response.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseLegacyClient } from '../../../../src/listeners/client/client-info.ts'
+import { parseLegacyClient } from '../../../../src/listeners/client/client-protocol.ts'
 import { SessionQuota } from '../../../../src/listeners/http/open-connections.ts'
 import { ANONYMOUS, type Principal } from '../../../../src/plugin.ts'
 import { LegacySessions } from '../../../../src/listeners/http/mcp/legacy-sessions.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Writable, PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { LineChannel } from '../../../../src/listeners/stdio/stdio-listener.ts'
-import { ByteText, type EncodedMessage } from '../../../../src/util/encoded-message.ts'
+import { ByteText, type EncodedMessage } from '../../../../src/util/messages.ts'
 
 /** A channel, and the bytes that come out of it with the number of writes that they took. */
 function channel(): { lines: LineChannel; written: Buffer[] } {

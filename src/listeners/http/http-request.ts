@@ -1,10 +1,17 @@
-import type { IncomingMessage } from 'node:http'
-import type { Choices, Credentials, Principal, Refusal } from '../../api/index.ts'
+import type { X509Certificate } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Choices, Credentials, Principal, Refusal, ClientCertificate, Gate } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
 import type { AddressedSocket, RequestOrigin } from '../client/inbound-request.ts'
 import type { HeaderNames, HttpSettings } from './listener-settings.ts'
+import type { MemoryBudget, MemoryShare } from '../../net/backlog.ts'
+import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
+import { OVERLOADED } from '../client/inbound-request.ts'
+import { createRefusal, sendRefusal } from './response.ts'
 
 /** Parsed request headers with lower-case names, and the caller. */
 export interface RequestHeaders {
@@ -94,10 +101,6 @@ const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
 /** Labels appear in keys and logs. */
 const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 const OTHER_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8"?\s*(;|$))/i
-
-export function createRefusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
-  return { status, error: rpcError(code, message) }
-}
 
 /** Closes the connection, as the start of the next request is uncertain. */
 function addConnectionClose(refused: Refusal): Refusal {
@@ -191,32 +194,166 @@ export function createTooLargeRefusal(maxBody: number): Refusal {
   return createRefusal(413, `Body is larger than ${maxBody} bytes`)
 }
 
-export interface Accepts {
-  readonly json: boolean
-  readonly events: boolean
-}
-
-const ANYTHING: Accepts = Object.freeze({ json: true, events: true })
-
-export function parseAccept(accept: string | undefined): Accepts {
-  if (accept === undefined || accept.includes('*/*')) return ANYTHING
-  const types = accept.toLowerCase()
-  return {
-    json: types.includes('application/json') || types.includes('application/*'),
-    events: types.includes('text/event-stream') || types.includes('text/*'),
-  }
-}
-
-/** Refuses a client that accepts neither form. */
-export function checkAccept(accepts: Accepts): Refusal | undefined {
-  if (accepts.json || accepts.events) return undefined
-  return createRefusal(406, 'Not acceptable: accept application/json or text/event-stream')
-}
-
 export function createTooManyRefusal(limit: 'all' | 'own'): Refusal {
   const full =
     limit === 'all'
       ? createRefusal(503, 'Too many sessions; try again later', RPC.internal)
       : createRefusal(429, 'Too many sessions for this caller; close one, or try again later', RPC.internal)
   return { ...full, headers: { 'retry-after': '30' } }
+}
+
+/** Cached per connection, as the handshake runs once. */
+const certificates = new WeakMap<Socket, ClientCertificate | undefined>()
+
+/** Returns a connection's verified client certificate. */
+export function readClientCertificate(socket: Socket): ClientCertificate | undefined {
+  if (certificates.has(socket)) return certificates.get(socket)
+  if (!isSecure(socket)) return undefined
+  const peerCertificate = socket.authorized ? socket.getPeerX509Certificate() : undefined
+  const certificate = peerCertificate === undefined ? undefined : describeCertificate(peerCertificate)
+  certificates.set(socket, certificate)
+  return certificate
+}
+
+/** Sets the client certificate of a request that a peer forwarded. */
+export function setCertificate(socket: Socket, certificate: ClientCertificate | undefined): void {
+  certificates.set(socket, certificate)
+}
+
+function isSecure(socket: Socket): socket is Socket & Pick<TLSSocket, 'authorized' | 'getPeerX509Certificate'> {
+  return 'authorized' in socket
+}
+
+function describeCertificate({ issuer, subject, fingerprint256, validTo }: X509Certificate): ClientCertificate {
+  return {
+    issuer: formatDistinguishedName(issuer),
+    subject: formatDistinguishedName(subject),
+    fingerprint: fingerprint256,
+    expiresAt: Date.parse(validTo),
+  }
+}
+
+/** Converts Node's multi-line distinguished name to RFC 2253 order. */
+function formatDistinguishedName(lines: string | undefined): string {
+  return (lines ?? '').split('\n').reverse().join(',')
+}
+
+export type AuthResult = Principal | Refusal
+
+interface ReachedListener {
+  readonly name: string
+  readonly endpoint: string
+}
+
+/** Authenticates a request; synchronous if no plugin taps `authenticate`. */
+export function authenticateRequest(
+  context: ReachedListener & { readonly gate: Gate },
+  request: IncomingMessage,
+  headers: RequestHeaders,
+): AuthResult | Promise<AuthResult> {
+  headers.credentials = createCredentials(context, request)
+  return context.gate.authenticate(headers.credentials)
+}
+
+/** Collects request facts for plugins before the body is read. */
+export function createCredentials({ name, endpoint }: ReachedListener, request: IncomingMessage): Credentials {
+  const { rawHeaders, socket, method = 'GET', url = '/' } = request
+  return {
+    listener: name,
+    method,
+    path: getPath(url),
+    endpoint,
+    remoteAddress: socket.remoteAddress,
+    certificate: readClientCertificate(socket),
+    header: name => getHeaderValues(rawHeaders, name.toLowerCase()),
+  }
+}
+
+/** Hot path: called for each header that a plugin reads, so it compares lengths first. */
+function getHeaderValues(raw: readonly string[], lowerCaseName: string): readonly string[] {
+  let values: string[] | undefined
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] as string
+    if (name.length === lowerCaseName.length && (name === lowerCaseName || name.toLowerCase() === lowerCaseName))
+      (values ??= []).push(raw[at + 1] as string)
+  }
+  return values ?? NO_VALUES
+}
+
+const NO_VALUES: readonly string[] = Object.freeze([])
+
+export function getPath(url: string): string {
+  const query = url.indexOf('?')
+  return query < 0 ? url : url.slice(0, query)
+}
+
+/** Bytes discarded of a refused body, in multiples of `limits.body`, so that its sender can read the refusal. */
+const MAX_DISCARDED_BODIES = 8
+
+interface UnreadRequest {
+  readonly context: { readonly settings: { readonly maxBody: number } }
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+interface BodyRequest extends UnreadRequest {
+  readonly context: UnreadRequest['context'] & { readonly memory: MemoryBudget }
+  readonly headers: Pick<RequestHeaders, 'own'>
+}
+
+/** `no room`: the listener holds too many bytes. */
+type BodyFailure = 'too large' | 'no room' | 'gone'
+
+export function createBodyRefusal(unread: Exclude<BodyFailure, 'gone'>, max: number): Refusal {
+  return unread === 'too large' ? createTooLargeRefusal(max) : OVERLOADED
+}
+
+/** Reads a body up to `limits.body`. Large bodies count as held until answered. */
+export function readBody(owner: BodyRequest): Promise<Buffer | BodyFailure> {
+  const { context, request, response, headers } = owner
+  const { maxBody } = context.settings
+  return new Promise(resolve => {
+    let hold: MemoryShare | undefined
+    let chunks: Buffer[] = []
+    let length = 0
+    const stopReading = (failure: BodyFailure): void => {
+      request.off('data', onData)
+      chunks = []
+      hold?.release()
+      discardBody(owner)
+      resolve(failure)
+    }
+    const claimBytes = (bytes: number): boolean => {
+      if (bytes > maxBody) stopReading('too large')
+      else if (bytes > UNCOUNTED_BYTES && !(hold ??= createHold(response, context.memory)).claim(bytes))
+        stopReading('no room')
+      else return true
+      return false
+    }
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length
+      if (claimBytes(Math.max(length, hold?.bytes ?? 0))) chunks.push(chunk)
+    }
+    if (!claimBytes(Number(headers.own['content-length'] ?? 0))) return
+    request.on('data', onData)
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    // Follows any error.
+    request.on('close', () => resolve('gone'))
+  })
+}
+
+/** Refuses a request and discards its body. */
+export function refuseUnread(unwanted: UnreadRequest, refused: Refusal): void {
+  discardBody(unwanted)
+  sendRefusal(unwanted.response, refused)
+}
+
+/** Discards a body up to a limit: an immediate close could lose the refusal. */
+function discardBody({ context, request }: Pick<UnreadRequest, 'context' | 'request'>): void {
+  const maxBytes = context.settings.maxBody * MAX_DISCARDED_BODIES
+  let length = 0
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > maxBytes) request.destroy()
+  })
 }
