@@ -1,4 +1,4 @@
-import type { TaskState } from '../protocol/era/tasks.ts'
+import type { TaskState } from '../protocol/era/convert.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'

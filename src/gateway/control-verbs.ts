@@ -8,7 +8,7 @@ import { isObject } from '../protocol/json/json.ts'
 import { checkProfile } from './check-tool-names.ts'
 import { snapshotConfig } from './plan.ts'
 import type { Generation } from './generation.ts'
-import { measureTrees } from '../util/process/resident-memory.ts'
+import { measureTrees } from '../processes/resource-limits.ts'
 import { suggestHint } from '../util/suggest.ts'
 import { readOwnPackage } from '../util/version.ts'
 import {
@@ -158,7 +158,7 @@ async function getStatus(gateway: VerbDeps): Promise<object> {
     const pids = [pid, ...(runtime?.instances.map(instance => instance.pid) ?? [])]
     return [...new Set(pids.filter(one => one !== undefined))]
   })
-  const sizes = await measureTrees(trees.flat())
+  const sizes = measureTrees(trees.flat())
   return {
     gateway: {
       ...readOwnPackage(),

@@ -1,10 +1,5 @@
 import { homedir } from 'node:os'
-import type {
-  ChildProcess,
-  ChildProcessByStdio,
-  ChildProcessWithoutNullStreams,
-  ExecFileException,
-} from 'node:child_process'
+import type { ChildProcess, ChildProcessByStdio, ChildProcessWithoutNullStreams, ExecFileException } from 'node:child_process'
 import { execFile, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'

@@ -103,9 +103,15 @@ export function watchCeilings(
 /** Scans of a tree while stopping it. */
 const MAX_STOP_ROUNDS = 50
 
+/** Measures the resident memory in bytes of each process with its descendants. Empty on other systems than Linux. */
+export function measureTrees(pids: readonly number[]): ReadonlyMap<number, number> {
+  const all = pids.length === 0 ? [] : listProcesses()
+  const trees = pids.map(pid => [pid, findTree(pid, [], all)] as const)
+  return new Map(trees.filter(([, tree]) => tree.length > 0).map(([pid, tree]) => [pid, sumResidentSizes(tree)]))
+}
+
 /** A process with its session, known members, and all descendants. */
-function findTree(root: number, previous: readonly ProcessId[]): ProcessId[] {
-  const all = listProcesses()
+function findTree(root: number, previous: readonly ProcessId[], all = listProcesses()): ProcessId[] {
   const wasKnown = new Set(previous.map(({ pid, start }) => `${pid} ${start}`))
   const members = new Set<number>()
   for (let size = -1; size < members.size;) {
@@ -127,9 +133,13 @@ function countThreads(pid: number): number {
 function describeExcess(processes: readonly ProcessId[], memory: number, maxTasks: number): string | undefined {
   const count = maxTasks === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + countThreads(pid), 0)
   if (count > maxTasks) return `process limit exceeded: ${count} processes and threads, limit ${maxTasks}`
-  const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + readResidentSize(pid), 0)
+  const used = memory === Infinity ? 0 : sumResidentSizes(processes)
   if (used <= memory) return undefined
   return `memory limit exceeded: ${formatMebibytes(used)}, limit ${formatMebibytes(memory)}`
+}
+
+function sumResidentSizes(processes: readonly ProcessId[]): number {
+  return processes.reduce((sum, { pid }) => sum + readResidentSize(pid), 0)
 }
 
 function readResidentSize(pid: number): number {

@@ -16,7 +16,7 @@ interface ServerProcessOptions extends SpawnOptions {
   readonly log: Log
   readonly clock: Clock
   readonly table: ProcessTable
-  onLine(line: Buffer): void
+  readonly onLine: (line: Buffer) => void
   /** Receives both ends of an overlong line; without it such a line stops the process. */
   onSkipped?(line: SkippedLine): void
   /** Receives raw output instead of lines. */
@@ -57,7 +57,7 @@ export class ServerProcess {
     this.#options = options
     this.#stdout = new LineSplitter({
       maxLine: options.maxLine,
-      onLine: line => options.onLine(line),
+      onLine: options.onLine,
       ...this.#onTooLong(options),
     })
     this.#child = spawnServer(options)

@@ -66,6 +66,8 @@ export const META = {
   logLevel: 'io.modelcontextprotocol/logLevel',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+  /** 2025-11-25 only. */
+  relatedTask: 'io.modelcontextprotocol/related-task',
 } as const
 
 /** HTTP header names in lower case, as in Node. */

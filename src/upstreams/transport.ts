@@ -150,11 +150,14 @@ export interface MessageOutput {
 export abstract class SharedTransport implements Transport {
   readonly streams = false
   abstract readonly pid: number | undefined
+  /** Receives one message. */
+  protected readonly receive: (bytes: Buffer) => void
   readonly #context: UpstreamContext
   #hasDropped = false
 
-  constructor(context: UpstreamContext) {
+  constructor(context: UpstreamContext, events: TransportEvents) {
     this.#context = context
+    this.receive = bytes => events.received(bytes, undefined)
   }
 
   protected abstract readonly output: MessageOutput

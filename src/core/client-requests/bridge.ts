@@ -1,6 +1,6 @@
 import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
 import { adaptRequest, toModernAsk } from '../../protocol/era/client-requests.ts'
-import { servesTasks } from '../../protocol/era/tasks.ts'
+import { servesTasks } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'

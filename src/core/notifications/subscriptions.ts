@@ -1,6 +1,6 @@
 import { LISTEN_FLAGS } from '../../protocol/methods.ts'
 import type { Answer, Exchange, Session } from '../../api/index.ts'
-import { declaresTasks } from '../../protocol/era/tasks.ts'
+import { declaresTasks } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'

@@ -1,6 +1,6 @@
 import type { Answer, Call, Dispatch } from '../../api/index.ts'
-import type { TaskState } from '../../protocol/era/tasks.ts'
-import { readTask, servesTasks, removeRelatedTask } from '../../protocol/era/tasks.ts'
+import type { TaskState } from '../../protocol/era/convert.ts'
+import { readTask, servesTasks, removeRelatedTask } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'

@@ -1,5 +1,5 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { toLegacyTask, readTask, getRelatedTask, setRelatedTask } from '../../protocol/era/tasks.ts'
+import { toLegacyTask, readTask, getRelatedTask, setRelatedTask } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'

@@ -6,7 +6,7 @@ import {
   servesTasks,
   TASKS_REQUIRED,
   addTaskCapability,
-} from '../../protocol/era/tasks.ts'
+} from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { Era } from '../../protocol/methods.ts'

@@ -1,5 +1,5 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { declaresTasks, isTerminal, versionHasTasks, readTask } from '../../protocol/era/tasks.ts'
+import { declaresTasks, isTerminal, versionHasTasks, readTask } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'

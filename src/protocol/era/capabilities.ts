@@ -2,7 +2,7 @@ import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
 import type { Era } from '../methods.ts'
 import { needsTools } from './client-requests.ts'
-import { TASKS } from './tasks.ts'
+import { TASKS } from './convert.ts'
 
 /** MCP Apps adds no methods, only resources and `_meta`, which are forwarded from any upstream. */
 const APPS = 'io.modelcontextprotocol/ui'

@@ -1,8 +1,7 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
 import type { ClientVersion } from '../methods.ts'
-import { LATEST_LEGACY_VERSION } from '../methods.ts'
-import { RELATED_TASK } from './tasks.ts'
+import { LATEST_LEGACY_VERSION, META } from '../methods.ts'
 import { adaptBlock } from './content-blocks.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { RPC } from '../rpc-error.ts'
@@ -57,7 +56,7 @@ function passThrough(result: JsonObject): JsonObject {
 export function toModernAsk({ method, params }: ServerRequest): JsonObject {
   if (params === undefined) return { method, params: {} }
   const { elicitationId: _id, _meta, ...otherParams } = params
-  const { progressToken: _token, [RELATED_TASK]: _task, ...meta } = isObject(_meta) ? _meta : {}
+  const { progressToken: _token, [META.relatedTask]: _task, ...meta } = isObject(_meta) ? _meta : {}
   return { method, params: Object.keys(meta).length === 0 ? otherParams : { ...otherParams, _meta: meta } }
 }
 

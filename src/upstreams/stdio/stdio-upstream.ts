@@ -65,9 +65,9 @@ class StdioTransport extends SharedTransport {
   readonly #process: ServerProcess | undefined
 
   constructor(spec: StdioUpstreamConfig, around: StdioDeps, events: TransportEvents, cwd?: string) {
-    super(around.context)
+    super(around.context, events)
     try {
-      this.output = this.#process = startProcess({ spec, around, events, cwd })
+      this.output = this.#process = startProcess({ spec, around, events, cwd, onLine: this.receive })
     } catch (error) {
       this.output = NO_OUTPUT
       // The owning connection is not fully constructed yet.
@@ -98,11 +98,12 @@ interface ProcessStart {
   readonly spec: StdioUpstreamConfig
   readonly around: StdioDeps
   readonly events: TransportEvents
+  readonly onLine: (line: Buffer) => void
   /** The client's working directory; undefined for the configured one. */
   readonly cwd: string | undefined
 }
 
-function startProcess({ spec, around, events, ...otherOptions }: ProcessStart): ServerProcess {
+function startProcess({ spec, around, events, onLine, ...otherOptions }: ProcessStart): ServerProcess {
   const { context, table, recent } = around
   const { directory, environment, clock, hide } = context
   const cwd = otherOptions.cwd ?? path.resolve(directory, spec.cwd)
@@ -121,7 +122,7 @@ function startProcess({ spec, around, events, ...otherOptions }: ProcessStart): 
     log: context.log,
     clock,
     table,
-    onLine: line => events.received(line, undefined),
+    onLine,
     onSkipped: line => events.skipped?.({ ...line, limit: parseSize(spec.maxLine), key: 'maxLine' }),
     onEnd: reason => {
       unwatch()

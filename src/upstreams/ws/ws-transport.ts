@@ -51,7 +51,7 @@ export class WsTransport extends SharedTransport implements MessageOutput {
   #isClosing = false
 
   constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
-    super(context)
+    super(context, events)
     this.#spec = spec
     this.#context = context
     this.#events = events
@@ -91,7 +91,7 @@ export class WsTransport extends SharedTransport implements MessageOutput {
     )
     socket.on('error', error => (failure ??= { why: describeFailure(error, this.#spec) }))
     channel.open({
-      message: bytes => this.#events.received(bytes, undefined),
+      message: this.receive,
       closed: reason => {
         if (!isAgain) this.#events.closed(failure ?? { why: reason ?? 'the server closed the WebSocket' })
       },

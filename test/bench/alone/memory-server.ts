@@ -25,10 +25,10 @@ class MemoryServer extends SharedTransport {
   #bytes = 0
 
   constructor(events: TransportEvents, context: UpstreamContext) {
-    super(context)
+    super(context, events)
     this.#lines = new LineSplitter({
       maxLine: MOST_BYTES,
-      onLine: line => events.received(line, undefined),
+      onLine: this.receive,
       onTooLong: () => undefined,
     })
   }
