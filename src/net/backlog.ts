@@ -4,8 +4,6 @@ import { Ticker } from '../util/clock.ts'
 
 /** Unread bytes per connection that the budget ignores: the number of connections bounds them. */
 export const UNCOUNTED_BYTES = 64 * 1024
-/** Unread bytes above which reading from the peer pauses. */
-const MAX_UNSENT = 1024 * 1024
 /** Unread bytes at which the connection is closed. */
 export const MAX_UNREAD_BYTES = 64 * 1024 * 1024
 
@@ -75,55 +73,6 @@ export function createHold(
   const hold = new MemoryShare(budget)
   stream.on('close', () => hold.release())
   return hold
-}
-
-interface BacklogOptions {
-  readonly hold: MemoryShare | undefined
-  /** Bytes not yet read by the peer. */
-  unsent(): number
-  /** Called when the reader falls behind or catches up. */
-  onFlow(): void
-  /** Called when the reader must be disconnected. */
-  onStuck(): void
-}
-
-/** Limits unread data on a network connection: decides when to pause and when to close it. */
-export class Backlog {
-  isBlocked = false
-  readonly #options: BacklogOptions
-
-  constructor(options: BacklogOptions) {
-    this.#options = options
-  }
-
-  /** True if an optional message may be written. */
-  get canSkip(): boolean {
-    const { hold, unsent } = this.#options
-    return !this.isBlocked && !(hold?.isHalfFull === true && unsent() > UNCOUNTED_BYTES)
-  }
-
-  handleWrite(): void {
-    const { hold, unsent, onFlow, onStuck } = this.#options
-    const bytes = unsent()
-    hold?.setUnsent(bytes)
-    if (bytes > MAX_UNREAD_BYTES) return onStuck()
-    if (this.isBlocked || bytes <= MAX_UNSENT) return
-    this.isBlocked = true
-    onFlow()
-  }
-
-  handleDrain(): void {
-    const { hold, unsent, onFlow } = this.#options
-    const bytes = unsent()
-    hold?.setUnsent(bytes)
-    if (!this.isBlocked || bytes > MAX_UNSENT / 2) return
-    this.isBlocked = false
-    onFlow()
-  }
-
-  end(): void {
-    this.#options.hold?.release()
-  }
 }
 
 /** Checks per timeout. A single late check never disconnects. */

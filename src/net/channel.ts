@@ -6,7 +6,7 @@ import { joinPieces } from '../util/messages.ts'
 import { settlesWithin } from '../util/clock.ts'
 import { formatPeerText } from '../util/log.ts'
 import type { MemoryShare } from './backlog.ts'
-import { Backlog } from './backlog.ts'
+import { MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from './backlog.ts'
 
 /** The subprotocol that both sides must name. */
 export const SUBPROTOCOL = 'mcp'
@@ -16,6 +16,8 @@ const UNSUPPORTED_DATA = 1003
 const PING_MS = 30_000
 /** Maximum wait for the peer's close frame. */
 const CLOSE_TIMEOUT_MS = 1000
+/** Unread bytes above which reading from the peer pauses. */
+const MAX_UNSENT = 1024 * 1024
 const AS_TEXT = { binary: false }
 
 /** Context of a message that is its own HTTP request, or whose connection began as one. */
@@ -61,9 +63,9 @@ interface WebSocketChannelOptions {
 
 /** A WebSocket, one message per text frame; used by both sides. */
 export class WebSocketChannel implements Channel {
+  isBlocked = false
   readonly #socket: WebSocket
   readonly #options: WebSocketChannelOptions
-  readonly #backlog: Backlog
   readonly #closed: Promise<void>
   readonly #written: () => void
   #callbacks: ChannelEvents | undefined
@@ -77,20 +79,10 @@ export class WebSocketChannel implements Channel {
   constructor(socket: WebSocket, options: WebSocketChannelOptions) {
     this.#socket = socket
     this.#options = options
-    this.#backlog = new Backlog({
-      hold: options.hold,
-      unsent: () => socket.bufferedAmount,
-      onFlow: () => this.#callbacks?.flow(),
-      onStuck: () => this.#terminate('it reads messages too slowly'),
-    })
     this.#closed = new Promise(resolve => socket.once('close', () => resolve()))
     this.#written = () => this.#handleDrain()
     // Every error is followed by `close`.
     socket.on('error', error => (this.#lastError ??= error.message))
-  }
-
-  get isBlocked(): boolean {
-    return this.#backlog.isBlocked
   }
 
   get unsent(): number {
@@ -110,7 +102,7 @@ export class WebSocketChannel implements Channel {
     })
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => (this.#hasLife = true))
     socket.once('close', (code: number, reason: Buffer) => {
-      this.#backlog.end()
+      this.#options.hold?.release()
       this.#stopPing?.()
       this.#onEmpty?.()
       events.closed(this.#getCloseReason(code, reason))
@@ -133,7 +125,8 @@ export class WebSocketChannel implements Channel {
   }
 
   writeOptional(message: string): boolean {
-    if (!this.#backlog.canSkip || this.#socket.readyState !== this.#socket.OPEN) return false
+    const isBehind = this.#options.hold?.isHalfFull === true && this.unsent > UNCOUNTED_BYTES
+    if (this.isBlocked || isBehind || this.#socket.readyState !== this.#socket.OPEN) return false
     this.write(message)
     return true
   }
@@ -142,7 +135,7 @@ export class WebSocketChannel implements Channel {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     this.#corkUntilTick()
     this.#socket.send(joinPieces(message), AS_TEXT, this.#written)
-    this.#backlog.handleWrite()
+    this.#updateFlow()
   }
 
   async waitForDrain(): Promise<void> {
@@ -183,8 +176,19 @@ export class WebSocketChannel implements Channel {
   #handleDrain(): void {
     // A peer that drains data is alive, even if its pong is queued.
     this.#hasLife = true
-    this.#backlog.handleDrain()
+    this.#updateFlow()
     if (this.unsent === 0) this.#onEmpty?.()
+  }
+
+  /** Decides when to pause reading from a peer that does not read, and when to disconnect it. */
+  #updateFlow(): void {
+    const { unsent } = this
+    this.#options.hold?.setUnsent(unsent)
+    if (unsent > MAX_UNREAD_BYTES) return this.#terminate('it reads messages too slowly')
+    const isBlocked = unsent > (this.isBlocked ? MAX_UNSENT / 2 : MAX_UNSENT)
+    if (isBlocked === this.isBlocked) return
+    this.isBlocked = isBlocked
+    this.#callbacks?.flow()
   }
 
   #startPings(): void {

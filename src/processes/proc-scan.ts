@@ -1,48 +1,7 @@
-import { close, closeSync, open, openSync, read, readSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { MARK_VARIABLE } from './environment.ts'
-
-/** Larger than most numeric /proc files; Node allocates buffers of this size from its pool. */
-const SMALL = 2048
-/** Maximum process environment size. */
-const MAX_COUNT = 4 * 1024 * 1024
-
-/**
- * Reads a whole /proc file as text; '' on failure. `buffer` may be reused for consecutive files. `readFile` allocates
- * 64 KiB per file, as /proc reports no sizes: 10 MiB of garbage for all processes of a machine.
- */
-export function readProcFile(file: string, buffer: Buffer = Buffer.allocUnsafe(SMALL)): Promise<string> {
-  return new Promise(resolve => {
-    open(file, 'r', (error, descriptor) => {
-      if (error !== null) resolve('')
-      else readRest(descriptor, buffer, '', text => close(descriptor, () => resolve(text)))
-    })
-  })
-}
-
-function readRest(descriptor: number, buffer: Buffer, before: string, done: (text: string) => void): void {
-  read(descriptor, buffer, 0, buffer.length, null, (error, bytes) => {
-    if (error !== null) done('')
-    else if (bytes === 0 || before.length >= MAX_COUNT) done(before)
-    else readRest(descriptor, buffer, before + buffer.toString('latin1', 0, bytes), done)
-  })
-}
-
-/** Reads a whole /proc file synchronously. Throws on failure. */
-export function readProcFileSync(file: string): string {
-  const buffer = Buffer.allocUnsafe(SMALL)
-  const descriptor = openSync(file, 'r')
-  try {
-    let text = ''
-    for (let bytes = -1; bytes !== 0 && text.length < MAX_COUNT;) {
-      bytes = readSync(descriptor, buffer)
-      text += buffer.toString('latin1', 0, bytes)
-    }
-    return text
-  } finally {
-    closeSync(descriptor)
-  }
-}
 
 /** Unique process identity: pids are reused, but not with the same start time. */
 export interface ProcessId {
@@ -62,8 +21,6 @@ const MAX_READERS = 2
 /** Interval between checks that killed processes are gone. */
 const PAUSE_MS = 10
 const MAX_ROUNDS = 100
-/** Bytes read from each environment. */
-const MAX_ENVIRONMENT_BYTES = 16 * 1024
 
 /**
  * Kills all processes with a matching mark; returns their pids. Linux only; a no-op on other systems.
@@ -72,11 +29,10 @@ export async function killMarked(isOurs: (mark: string) => boolean): Promise<num
   const killed: ProcessId[] = []
   const pids = listPids().values()
   const reader = async (): Promise<void> => {
-    const buffer = Buffer.allocUnsafe(MAX_ENVIRONMENT_BYTES)
     for (const pid of pids) {
-      const stat = parseStat(pid, await readProcFile(`/proc/${pid}/stat`, buffer))
+      const stat = parseStat(pid, await readProcFile(`/proc/${pid}/stat`))
       if (stat === undefined || pid === process.pid) continue
-      const marks = parseMarks(await readProcFile(`/proc/${pid}/environ`, buffer))
+      const marks = parseMarks(await readProcFile(`/proc/${pid}/environ`))
       if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) killed.push(stat)
     }
   }
@@ -93,6 +49,10 @@ export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
   } catch {
     return false
   }
+}
+
+function readProcFile(file: string): Promise<string> {
+  return readFile(file, 'latin1').catch(() => '')
 }
 
 /** Lists all live processes. */
@@ -112,7 +72,7 @@ export function isSameProcess({ pid, start }: ProcessId): boolean {
 
 function readStat(pid: number): ProcessStat | undefined {
   try {
-    return parseStat(pid, readProcFileSync(`/proc/${pid}/stat`))
+    return parseStat(pid, readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch {
     return undefined
   }

@@ -13,7 +13,7 @@ const RETRY_MS = 1000
 const HEAD = Buffer.from('event: message\ndata: ')
 const TAIL = Buffer.from('\n\n')
 
-export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   'content-type': 'text/event-stream',
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
@@ -133,7 +133,7 @@ export class SseStream implements EventStreamWriter {
   }
 }
 
-export function formatEvent(message: Buffer | string, id?: string): Buffer | string {
+function formatEvent(message: Buffer | string, id?: string): Buffer | string {
   // Messages encoded here contain no line breaks.
   if (typeof message === 'string')
     return id === undefined ? `event: message\ndata: ${message}\n\n` : `id: ${id}\nevent: message\ndata: ${message}\n\n`

@@ -1,18 +1,16 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock, Principal } from '../../api/index.ts'
+import type { Principal } from '../../api/index.ts'
 import { principalKey } from '../../plugin.ts'
 import type { EncodedMessage } from '../../util/messages.ts'
 import { joinPieces } from '../../util/messages.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import type { MemoryBudget } from '../../net/backlog.ts'
-import { Backlog, createHold } from '../../net/backlog.ts'
 import type { MessageContext, ChannelEvents } from '../../net/channel.ts'
 import type { Arrival, HttpContext } from './http-context.ts'
 import type { NetworkChannel, PostedConversation } from './open-connections.ts'
 import { checkCapacity } from './open-connections.ts'
 import { readBody, createBodyRefusal, refuseUnread, checkBody } from './http-request.ts'
 import { parseAccept, createRefusal, sendNothing, sendRefusal } from './response.ts'
-import { SSE_HEADERS, formatEvent } from './sse-writer.ts'
+import type { SseStream } from './sse-writer.ts'
 
 const SESSION_GONE = createRefusal(404, 'Session not found or expired; open an event stream', RPC.legacyNoSession)
 
@@ -69,73 +67,45 @@ function parseSessionUrl(url: string): string {
   return (query < 0 ? null : new URLSearchParams(url.slice(query + 1)).get('sessionId')) ?? ''
 }
 
-const KEEP_ALIVE_MS = 15_000
-
-interface ChannelDeps {
-  readonly memory: MemoryBudget
-  readonly clock: Clock
-  readonly sessions: { newId(): string }
-}
+/** Unread bytes above which reading from the client pauses. */
+const MAX_UNSENT = 1024 * 1024
 
 /** An HTTP+SSE client (2024-11-05): posts messages and reads one event stream. */
 class SseChannel implements NetworkChannel, PostedConversation {
   /** Session id; secret, as it lets the client post. */
   readonly id: string
   readonly principal: Principal
+  isBlocked = false
   readonly #response: ServerResponse
-  readonly #clock: Clock
-  readonly #backlog: Backlog
-  readonly #written: () => void
+  readonly #stream: SseStream
   #events: ChannelEvents | undefined
   #reading: Promise<void> | undefined
   #onResume: () => void = () => undefined
-  #onEmpty: (() => void) | undefined
-  #disarm: (() => void) | undefined
 
-  constructor(context: ChannelDeps, response: ServerResponse, principal: Principal) {
-    const { clock } = context
-    this.id = context.sessions.newId()
+  constructor({ sessions, streams }: HttpContext, response: ServerResponse, principal: Principal) {
+    this.id = sessions.newId()
     this.principal = principal
     this.#response = response
-    this.#clock = clock
-    this.#backlog = new Backlog({
-      hold: createHold(response, context.memory),
-      unsent: () => response.writableLength,
-      onFlow: () => this.#events?.flow(),
-      onStuck: () => response.destroy(),
-    })
-    this.#written = () => this.#onWritten()
-  }
-
-  get isBlocked(): boolean {
-    return this.#backlog.isBlocked
-  }
-
-  get isOpen(): boolean {
-    return !this.#response.destroyed && !this.#response.writableEnded
+    this.#stream = streams.open(response)
+    response.on('drain', () => this.#setBlocked(false))
   }
 
   open(events: ChannelEvents): void {
     this.#events = events
     this.#response.on('close', () => {
-      this.#backlog.end()
-      this.#disarm?.()
       this.resume()
-      this.#onEmpty?.()
       events.closed('the client closed its event stream')
     })
   }
 
   /** Starts the stream with the URL for posts. */
   sendEndpoint(messages: string): void {
-    this.#response.writeHead(200, SSE_HEADERS)
     this.#response.write(`event: endpoint\ndata: ${messages}?sessionId=${this.id}\n\n`)
-    this.#armKeepAlive()
   }
 
   async receivePost(body: Buffer, arrived: MessageContext): Promise<boolean> {
-    while (this.#reading !== undefined && this.isOpen) await this.#reading
-    if (!this.isOpen) return false
+    while (this.#reading !== undefined && this.#stream.isOpen) await this.#reading
+    if (!this.#stream.isOpen) return false
     this.#events?.message(body, arrived)
     return true
   }
@@ -150,20 +120,17 @@ class SseChannel implements NetworkChannel, PostedConversation {
   }
 
   writeOptional(message: string): boolean {
-    if (!this.#backlog.canSkip || !this.isOpen) return false
-    this.write(message)
-    return true
+    return this.#stream.notify(message)
   }
 
   write(message: EncodedMessage): void {
-    if (!this.isOpen) return
-    this.#response.write(formatEvent(joinPieces(message)), this.#written)
-    this.#backlog.handleWrite()
+    this.#stream.send(joinPieces(message))
+    if (this.#response.writableLength > MAX_UNSENT) this.#setBlocked(true)
   }
 
   async waitForDrain(): Promise<void> {
-    if (!this.isOpen || this.#response.writableLength === 0) return
-    await new Promise<void>(resolve => (this.#onEmpty = resolve))
+    if (!this.#stream.isOpen || this.#response.writableLength === 0) return
+    await new Promise(resolve => this.#response.once('drain', resolve).once('close', resolve))
   }
 
   close(): Promise<void> {
@@ -175,15 +142,9 @@ class SseChannel implements NetworkChannel, PostedConversation {
     })
   }
 
-  #onWritten(): void {
-    this.#backlog.handleDrain()
-    if (this.#response.writableLength === 0) this.#onEmpty?.()
-  }
-
-  #armKeepAlive(): void {
-    this.#disarm = this.#clock.after(KEEP_ALIVE_MS, () => {
-      if (this.isOpen && !this.isBlocked) this.#response.write(':\n\n')
-      this.#armKeepAlive()
-    })
+  #setBlocked(isBlocked: boolean): void {
+    if (this.isBlocked === isBlocked) return
+    this.isBlocked = isBlocked
+    this.#events?.flow()
   }
 }
