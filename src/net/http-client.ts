@@ -19,8 +19,6 @@ interface HttpClientOptions {
   readonly connections: number
   /** Connect timeout, including TLS. */
   readonly connectMs: number
-  /** Idle connection limit; default: unlimited. */
-  readonly idle?: number | undefined
   /** Replaces the handler for redirects and encoded replies. */
   readonly detour?: ReplyRewriter | undefined
 }
@@ -148,8 +146,7 @@ export class HttpClient implements HttpTransport {
       if (connection.send(next.text, next.handler, next.request)) return
     }
     if (connection.isOver) return
-    if (this.#idle.length < (this.#options.idle ?? Infinity)) this.#addIdle(connection)
-    else connection.destroy(createDestroyedError())
+    this.#addIdle(connection)
   }
 
   #addIdle(connection: ClientConnection): void {

@@ -9,58 +9,39 @@ import type { Connection } from './connection/connection.ts'
 import { createClosedError } from './connection/connection.ts'
 
 /** One supervisor's closing connections, with their process permits. */
-class LeavingConnections {
-  readonly #leaving = new Map<Connection, Promise<void>>()
+class ClosingConnections {
+  readonly #closing = new Map<Connection, Promise<void>>()
   readonly #permits = new Map<Connection, ProcessPermit>()
 
-  get listLeaving(): Connection[] {
-    return [...this.#leaving.keys()]
+  list(): Connection[] {
+    return [...this.#closing.keys()]
   }
 
   setPermit(connection: Connection, permit: ProcessPermit | undefined): void {
     if (permit !== undefined) this.#permits.set(connection, permit)
   }
 
-  closeConnection(connection: Connection | undefined, reason: Reason): void {
-    if (connection !== undefined)
-      this.#trackClosing(
-        connection,
-        this.#endConnection(connection, () => connection.close(reason)),
-      )
-  }
-
-  /** Retires a connection that is no longer usable; pending HTTP calls may finish. */
-  retireConnection(connection: Connection, reason: Reason): void {
-    this.#trackClosing(
-      connection,
-      this.#endConnection(connection, () => connection.retire(reason)),
-    )
-  }
-
-  /** Closes a connection after its last call. */
-  drainConnection(connection: Connection, reason: Reason): void {
-    this.#trackClosing(
-      connection,
-      connection.use.waitUntilFree().then(() => this.#endConnection(connection, () => connection.close(reason))),
-    )
+  /** Closes a connection, by default immediately. */
+  add(connection: Connection | undefined, reason: Reason, when?: 'retire' | 'after last call'): void {
+    if (connection === undefined) return
+    const permit = this.#permits.get(connection)
+    permit?.markStopping()
+    const closed =
+      when === 'retire'
+        ? connection.retire(reason)
+        : when === undefined
+          ? connection.close(reason)
+          : connection.use.waitUntilFree().then(() => connection.close(reason))
+    const closing = closed.finally(() => {
+      if (this.#closing.get(connection) === closing) this.#closing.delete(connection)
+      permit?.markStopped()
+      this.#permits.delete(connection)
+    })
+    this.#closing.set(connection, closing)
   }
 
   async waitUntilClosed(): Promise<void> {
-    await Promise.all(this.#leaving.values())
-  }
-
-  #endConnection(connection: Connection, end: () => Promise<void>): Promise<void> {
-    this.#permits.get(connection)?.markStopping()
-    return end()
-  }
-
-  #trackClosing(connection: Connection, closed: Promise<void>): void {
-    const leaving = closed.finally(() => {
-      if (this.#leaving.get(connection) === leaving) this.#leaving.delete(connection)
-      this.#permits.get(connection)?.markStopped()
-      this.#permits.delete(connection)
-    })
-    this.#leaving.set(connection, leaving)
+    await Promise.all(this.#closing.values())
   }
 }
 
@@ -119,7 +100,7 @@ export class Supervisor {
   #cancelRenewal: (() => void) | undefined
   #queuedStart: QueuedProcess | undefined
   /** Closing connections; a stop waits for them. */
-  readonly #leaving = new LeavingConnections()
+  readonly #closing = new ClosingConnections()
 
   constructor(host: SupervisorDeps, restarts = new RestartPolicy(host.isProcess)) {
     this.#host = host
@@ -135,21 +116,21 @@ export class Supervisor {
 
   async stop(): Promise<void> {
     if (this.state === 'stopped') return
-    const connections = [this.#opening, this.connection, ...this.#leaving.listLeaving]
+    const connections = [this.#opening, this.connection, ...this.#closing.list()]
     this.#cancelRetry?.()
     this.#cancelRenewal?.()
     this.connection = undefined
     this.#setState('stopped', undefined)
     this.#queuedStart?.cancel()
-    for (const connection of connections) this.#leaving.closeConnection(connection, { why: 'stopped by the gateway' })
+    for (const connection of connections) this.#closing.add(connection, { why: 'stopped by the gateway' })
     await this.#starting
-    await this.#leaving.waitUntilClosed()
+    await this.#closing.waitUntilClosed()
   }
 
   /** Stops after the last call. */
   async stopAfterLastCall(): Promise<void> {
     await this.connection?.use.waitUntilFree()
-    await this.#leaving.waitUntilClosed()
+    await this.#closing.waitUntilClosed()
     await this.stop()
   }
 
@@ -162,7 +143,7 @@ export class Supervisor {
     this.#cancelRenewal?.()
     this.connection = undefined
     this.#setState('idle', undefined)
-    this.#leaving.closeConnection(connection, { why: reason })
+    this.#closing.add(connection, { why: reason })
   }
 
   /** Returns the open connection; waits for a start in progress. Rejects with a GatewayError if there is none. */
@@ -187,7 +168,7 @@ export class Supervisor {
   handleClosed(connection: Connection, reason: Reason): void {
     if (connection !== this.connection) return
     this.connection = undefined
-    this.#leaving.retireConnection(connection, reason)
+    this.#closing.add(connection, reason, 'retire')
     const now = this.#host.clock.now()
     this.#restarts.recordSuccess(now - this.#readyAt)
     this.#restarts.recordFailure(now)
@@ -199,7 +180,7 @@ export class Supervisor {
     if (connection !== this.connection) return
     this.connection = undefined
     this.#handleFailure(failure)
-    this.#leaving.drainConnection(connection, { why: 'login required' })
+    this.#closing.add(connection, { why: 'login required' }, 'after last call')
   }
 
   /** Replaces an open connection that is no longer usable. */
@@ -209,7 +190,7 @@ export class Supervisor {
     if (clock.now() - this.#replacedAt < MIN_RECONNECT_MS) return this.handleClosed(connection, { why: reason })
     this.#replacedAt = clock.now()
     this.connection = undefined
-    this.#leaving.retireConnection(connection, { why: reason })
+    this.#closing.add(connection, { why: reason }, 'retire')
     log.info('reconnecting', { why: reason })
     void this.#attempt()
   }
@@ -270,18 +251,18 @@ export class Supervisor {
     let over: Reason | undefined
     const disarm = this.#host.clock.after(this.#host.startupMs, () => {
       over = this.#createTimeoutError()
-      this.#leaving.closeConnection(this.#opening, over)
+      this.#closing.add(this.#opening, over)
     })
     try {
       const connection = await this.#host.connect(make => this.#trackConnection(make, over))
-      this.#leaving.setPermit(connection, permit)
+      this.#closing.setPermit(connection, permit)
       permit?.markStarted()
       this.#handleOpened(connection)
     } catch (error) {
       if (this.#opening !== undefined) this.#restarts.recordFailure(this.#host.clock.now())
       if (this.#opening === undefined) permit?.markStopped()
-      else this.#leaving.setPermit(this.#opening, permit)
-      this.#leaving.closeConnection(this.#opening, { why: 'start failed' })
+      else this.#closing.setPermit(this.#opening, permit)
+      this.#closing.add(this.#opening, { why: 'start failed' })
       throw over === undefined ? error : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, ...over })
     } finally {
       disarm()
@@ -335,7 +316,7 @@ export class Supervisor {
     this.#readyAt = this.#host.clock.now()
     this.#armRenewal(this.#host.lifetimeMs)
     this.#setState('ready', undefined)
-    if (before !== undefined) this.#leaving.drainConnection(before, { why: 'replaced by a new connection' })
+    if (before !== undefined) this.#closing.add(before, { why: 'replaced by a new connection' }, 'after last call')
   }
 
   #armRenewal(ms: number | undefined): void {

@@ -13,7 +13,7 @@ import type { RequestHeaders } from './http-request.ts'
 import { SseStreams } from './sse-writer.ts'
 
 /** State shared by all requests to one HTTP listener. */
-export interface HttpContext {
+export class HttpContext {
   readonly name: string
   readonly gate: Gate
   readonly log: Log
@@ -21,7 +21,7 @@ export interface HttpContext {
   /** Replaced on reload. */
   settings: HttpSettings
   /** MCP endpoint URL; empty until listening. */
-  endpoint: string
+  endpoint = ''
   readonly sessions: LegacySessions
   /** Sessions and connections per caller. */
   readonly quota: SessionQuota
@@ -30,21 +30,41 @@ export interface HttpContext {
   readonly memory: MemoryBudget
   readonly admission: Admission
   /** Modern requests by internal number. Legacy requests belong to their sessions. */
-  readonly running: InFlight<InboundRequest>
+  readonly running = new InFlight<InboundRequest>()
   /** Long-lived responses. */
   readonly openStreams: OpenStreams
   /** Clients with a dedicated connection. */
   readonly connections: OpenConnections
   /** HTTP+SSE connections by session id. */
-  readonly eventStreams: Map<string, PostedConversation>
+  readonly eventStreams = new Map<string, PostedConversation>()
   /** Random, makes session ids unique. */
-  readonly instanceId: string
-  lastRequest: number
-  isStopping: boolean
+  readonly instanceId = randomUUID()
+  lastRequest = 0
+  isStopping = false
   /** Forwards a request and its body to the process that owns the state; false if that is this process. */
-  forward: ((arrival: Arrival, replicaId: string, body: Buffer) => Promise<boolean>) | undefined
+  forward: ((arrival: Arrival, replicaId: string, body: Buffer) => Promise<boolean>) | undefined = undefined
   /** True after the warning about unlabelled modern clients was logged. */
-  hasWarnedOfLoss: boolean
+  hasWarnedOfLoss = false
+
+  constructor({ name, gate, log, clock, peers }: ListenerContext, settings: HttpSettings) {
+    this.name = name
+    this.gate = gate
+    this.log = log
+    this.clock = clock
+    this.settings = settings
+    this.quota = new SessionQuota(settings.maxSessionsEach)
+    this.memory = new MemoryBudget(settings.maxHeld)
+    this.streams = new SseStreams(clock, this.memory)
+    this.admission = new Admission(settings.maxRequests, this.memory)
+    this.openStreams = new OpenStreams(gate, clock)
+    this.connections = new OpenConnections(clock, settings.idleMs)
+    this.sessions = new LegacySessions({
+      ...{ name, gate, log, clock, quota: this.quota, neighbours: peers },
+      idleMs: () => this.settings.idleMs,
+      // One limit covers all transports.
+      max: () => this.settings.maxSessions - this.connections.size,
+    })
+  }
 }
 
 /** One request to a listener, with parsed headers. */
@@ -57,48 +77,4 @@ export interface Arrival {
   readonly path: string
   /** The matching endpoint; undefined for plugin paths and unknown paths. */
   readonly endpoint: ListenerEndpoint | undefined
-}
-
-export function createHttpContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
-  const { name, gate, log, clock, peers } = listener
-  const memory = new MemoryBudget(settings.maxHeld)
-  const quota = new SessionQuota(settings.maxSessionsEach)
-  const sessions = new LegacySessions({
-    name,
-    gate,
-    log,
-    clock,
-    neighbours: peers,
-    quota,
-    get idleMs() {
-      return context.settings.idleMs
-    },
-    // One limit covers all transports.
-    get max() {
-      return context.settings.maxSessions - context.connections.size
-    },
-  })
-  const context: HttpContext = {
-    name,
-    gate,
-    log,
-    clock,
-    settings,
-    endpoint: '',
-    sessions,
-    quota,
-    streams: new SseStreams(clock, memory),
-    memory,
-    admission: new Admission(settings.maxRequests, memory),
-    running: new InFlight(),
-    openStreams: new OpenStreams(gate, clock),
-    connections: new OpenConnections(clock, settings.idleMs),
-    eventStreams: new Map(),
-    instanceId: randomUUID(),
-    lastRequest: 0,
-    isStopping: false,
-    forward: undefined,
-    hasWarnedOfLoss: false,
-  }
-  return context
 }

@@ -8,8 +8,7 @@ import { WriteTimeout } from '../../net/backlog.ts'
 import { settlesWithin } from '../../util/clock.ts'
 import type { ListenerTls } from './tls.ts'
 import { readTls, createContextOptions, createServerOptions, watchCertificates } from './tls.ts'
-import type { HttpContext } from './http-context.ts'
-import { createHttpContext } from './http-context.ts'
+import { HttpContext } from './http-context.ts'
 import type { PeerProxy } from './peer-proxy.ts'
 import type { HttpListenerSpec, HttpSettings } from './listener-settings.ts'
 import { createListenError, createHttpSettings, formatUrlHost } from './listener-settings.ts'
@@ -73,7 +72,7 @@ class HttpListener implements Listener {
     this.#authenticates = authenticates
     this.#directory = directory
     this.#tls = readTls(spec, context)
-    this.#context = createHttpContext(context, settings)
+    this.#context = new HttpContext(context, settings)
     this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
     this.#neighbours = peers

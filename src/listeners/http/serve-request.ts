@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock, HttpReply, HttpRequest, Principal } from '../../api/index.ts'
+import { pipeline } from 'node:stream/promises'
+import type { HttpReply, HttpRequest, Principal } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
 import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
@@ -272,36 +273,8 @@ async function sendReply({ context, request, response }: Arrival, reply: HttpRep
   if (isWhole && body.length > UNCOUNTED_BYTES) createHold(response, context.memory).set(body.length)
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
-  else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })
-}
-
-interface WriteDeadline {
-  readonly clock: Clock
-  /** Write timeout. */
-  readonly patienceMs: number
-}
-
-/** Streams a body with backpressure; disconnects clients that do not read. */
-async function sendPieces(
-  response: ServerResponse,
-  pieces: AsyncIterable<string | Buffer>,
-  patience: WriteDeadline,
-): Promise<void> {
-  for await (const piece of pieces) {
-    if (response.destroyed) return
-    if (!response.write(piece)) await waitForDrain(response, patience)
-  }
-  response.end()
-}
-
-function waitForDrain(response: ServerResponse, { clock, patienceMs }: WriteDeadline): Promise<void> {
-  return new Promise(resolve => {
-    const cut = clock.after(patienceMs, () => response.destroy())
-    const on = (): void => {
-      cut()
-      response.off('drain', on).off('close', on)
-      resolve()
-    }
-    response.on('drain', on).on('close', on)
-  })
+  else
+    await pipeline(body, response).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+    })
 }

@@ -122,31 +122,42 @@ interface FormOption {
   readonly title: string | undefined
 }
 
-/** Multi-select field, represented by one boolean per choice. */
-interface BooleanFields {
-  readonly key: string
-  readonly names: ReadonlyMap<string, FormOption>
-}
-
-/** Converts a form to 2025-06-18: titles in `enumNames`, booleans for a multi-select. */
+/** Converts a form to 2025-06-18: titles in `enumNames`, and a multi-select as text with commas. */
 function adaptForm(params: JsonObject): AdaptedForm {
   const { mode: _mode, requestedSchema, ...rest } = params
   if (!isObject(requestedSchema) || !isObject(requestedSchema.properties))
     return { params, convertContent: content => content }
-  const all = new Map(Object.entries(requestedSchema.properties))
-  const lists: BooleanFields[] = []
-  const properties = [...all].flatMap(([key, schema]) => {
-    const options = parseMultiChoice(schema)
-    if (options === undefined) return [[key, adaptChoice(schema)] as const]
-    const list = createBooleanFields(key, options, all)
-    lists.push(list)
-    return createFieldSchemas(list, schema as JsonObject)
+  const lists = new Set<string>()
+  const properties = mapMembers(requestedSchema.properties, (key, schema) => {
+    if (!isObject(schema) || schema.type !== 'array') return adaptChoice(schema)
+    lists.add(key)
+    return toTextField(schema)
   })
-  const schema = { ...requestedSchema, properties: Object.fromEntries(properties) }
-  const required = adaptRequired(requestedSchema, lists)
   return {
-    params: { ...rest, requestedSchema: required === undefined ? schema : { ...schema, required } },
-    convertContent: content => collectContent(content, lists),
+    params: { ...rest, requestedSchema: { ...requestedSchema, properties } },
+    convertContent: content =>
+      mapMembers(content, (key, value) =>
+        lists.has(key) && typeof value === 'string' ? value.split(/ *, */).filter(one => one !== '') : value,
+      ),
+  }
+}
+
+function mapMembers(object: JsonObject, convert: (key: string, value: unknown) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, convert(key, value)]))
+}
+
+function toTextField({ title, description, items, default: chosen }: JsonObject): JsonObject {
+  const { enum: values, anyOf, oneOf } = isObject(items) ? items : {}
+  const options = parseOptions(anyOf) ?? parseOptions(oneOf) ?? []
+  const names = Array.isArray(values)
+    ? values.map(String)
+    : options.map(({ value, title }) => (title === undefined ? value : `${value} (${title})`))
+  const choices = `separated by commas: ${names.join(', ')}`
+  return {
+    type: 'string',
+    ...(title === undefined ? {} : { title }),
+    description: typeof description === 'string' ? `${description} – ${choices}` : choices,
+    ...(Array.isArray(chosen) ? { default: chosen.join(', ') } : {}),
   }
 }
 
@@ -166,14 +177,6 @@ function createChoice(options: readonly FormOption[]): JsonObject {
   }
 }
 
-function parseMultiChoice(schema: unknown): readonly FormOption[] | undefined {
-  if (!isObject(schema) || schema.type !== 'array' || !isObject(schema.items)) return undefined
-  const { enum: values, anyOf, oneOf } = schema.items
-  if (Array.isArray(values))
-    return values.filter(value => typeof value === 'string').map(value => ({ value, title: undefined }))
-  return parseOptions(anyOf) ?? parseOptions(oneOf)
-}
-
 function parseOptions(alternatives: unknown): readonly FormOption[] | undefined {
   if (!Array.isArray(alternatives)) return undefined
   const options = alternatives.flatMap((alternative: unknown) =>
@@ -186,44 +189,6 @@ function parseOptions(alternatives: unknown): readonly FormOption[] | undefined 
 
 function readOptionalText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-/** Creates boolean fields with unused names. */
-function createBooleanFields(
-  key: string,
-  options: readonly FormOption[],
-  usedNames: ReadonlyMap<string, unknown>,
-): BooleanFields {
-  let stem = key
-  while (options.some((_option, index) => usedNames.has(`${stem}.${index + 1}`))) stem += '_'
-  return { key, names: new Map(options.map((option, index) => [`${stem}.${index + 1}`, option])) }
-}
-
-function createFieldSchemas({ key, names }: BooleanFields, schema: JsonObject): (readonly [string, JsonObject])[] {
-  const label = readOptionalText(schema.title) ?? key
-  const chosen: unknown[] = Array.isArray(schema.default) ? schema.default : []
-  const about = typeof schema.description === 'string' ? { description: schema.description } : {}
-  return [...names].map(([name, { value, title }]) => [
-    name,
-    { type: 'boolean', title: `${label}: ${title ?? value}`, ...about, default: chosen.includes(value) },
-  ])
-}
-
-function adaptRequired({ required }: JsonObject, lists: readonly BooleanFields[]): unknown {
-  if (!Array.isArray(required)) return required
-  return required.filter(name => lists.every(({ key }) => key !== name))
-}
-
-/** Converts boolean fields back to lists. */
-function collectContent(content: JsonObject, lists: readonly BooleanFields[]): JsonObject {
-  const fields = new Map(Object.entries(content))
-  for (const { key, names } of lists) {
-    const isFilled = [...names.keys()].some(name => fields.has(name))
-    const chosen = [...names].filter(([name]) => fields.get(name) === true).map(([, { value }]) => value)
-    for (const name of names.keys()) fields.delete(name)
-    if (isFilled) fields.set(key, chosen)
-  }
-  return Object.fromEntries(fields)
 }
 
 /** Returns true if the client supports the URL elicitation error (2025-11-25 only). */

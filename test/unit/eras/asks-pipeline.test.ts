@@ -57,17 +57,16 @@ test('a client of 2025-06-18 is asked by a form that it knows, and the server ge
 
   const [question, reply] = await asked(t, ask, '2025-06-18', {
     action: 'accept',
-    content: { 'many.2': true, one: 's' },
+    content: { many: 'g', one: 's' },
   })
 
   assert.deepEqual(question.requestedSchema, {
     type: 'object',
     properties: {
-      'many.1': { type: 'boolean', title: 'Colours: Red', default: false },
-      'many.2': { type: 'boolean', title: 'Colours: g', default: true },
+      many: { type: 'string', title: 'Colours', description: 'separated by commas: r (Red), g', default: 'g' },
       one: { type: 'string', enum: ['s'], enumNames: ['Small'] },
     },
-    required: [],
+    required: ['many'],
   })
   assert.deepEqual(reply, { result: { action: 'accept', content: { one: 's', many: ['g'] } } })
 })

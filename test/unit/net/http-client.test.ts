@@ -11,37 +11,6 @@ import { client, OK, send, serve } from '../fixtures/http-client-kit.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 describe('a connection', () => {
-  it('keeps no more idle connections than it was told', async t => {
-    const { url, got, connections } = await serve(t, () => undefined)
-    const http = new HttpClient(url, { clock: systemClock, connections: 8, idle: 1, connectMs: 10_000 })
-    cleanup(t, () => http.destroy())
-    const heard = [send(http), send(http), send(http)]
-    while (got.length < 3) await new Promise(setImmediate)
-    let gone = 0
-    for (const { socket } of got) socket.on('close', () => gone++).write(OK)
-    for (const { over } of heard) assert.equal(await over, '200 ok')
-    while (gone < 2) await new Promise(setImmediate)
-    const last = send(http)
-    while (got.length < 4) await new Promise(setImmediate)
-    got[3]?.socket.write(OK)
-    assert.equal(await last.over, '200 ok')
-    assert.deepEqual([connections(), gone], [3, 2])
-  })
-
-  for (const [what, reply] of [
-    ['that the server closes', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
-    ['that the server keeps for a moment only', OK.replace('\r\n\r\n', '\r\nkeep-alive: timeout=1\r\n\r\n')],
-    ['of HTTP/1.0', OK.replace('1.1', '1.0')],
-    ['on which something follows the reply', `${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`],
-  ] as const)
-    it(`${what} is not used again`, async t => {
-      const { url, connections } = await serve(t, () => reply)
-      const http = client(t, url)
-      assert.equal(await send(http).over, '200 ok')
-      assert.equal(await send(http).over, '200 ok')
-      assert.equal(connections(), 2)
-    })
-
   it('on which something comes that nobody asked for is not used again', async t => {
     const { url, got, connections } = await serve(t, () => OK)
     const http = client(t, url)

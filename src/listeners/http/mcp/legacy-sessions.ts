@@ -34,10 +34,10 @@ interface LegacySessionsDeps {
   /** Peers with sessions; session ids name their owner. */
   readonly neighbours?: PeerDirectory | undefined
   /** Session limit. */
-  readonly max: number
+  max(): number
   /** Sessions per caller, including those being opened. */
   readonly quota: SessionQuota
-  readonly idleMs: number
+  idleMs(): number
 }
 
 /** Sessions of one HTTP listener. Idle ones expire, as clients rarely send DELETE. */
@@ -53,7 +53,7 @@ export class LegacySessions {
     this.#options = options
     this.#drops = new DroppedMessages(options.log)
     this.#sweeper = new IdleSweeper(options.clock, {
-      idleMs: () => options.idleMs,
+      idleMs: () => options.idleMs(),
       list: () => this.#byId.values(),
       idleSince: session => session.idleSince,
       minMs: 1000,
@@ -108,7 +108,7 @@ export class LegacySessions {
 
   #checkCapacity(principal: Principal): 'all' | 'own' | undefined {
     const { max, quota } = this.#options
-    if (this.#byId.size + this.#opening >= max) return 'all'
+    if (this.#byId.size + this.#opening >= max()) return 'all'
     return quota.isFull(principal) ? 'own' : undefined
   }
 

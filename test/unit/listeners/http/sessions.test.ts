@@ -109,9 +109,9 @@ test('one caller cannot take the sessions of all', async () => {
     gate,
     clock: realClock,
     log,
-    max: 5,
+    max: () => 5,
     quota: new SessionQuota(2),
-    idleMs: 1000,
+    idleMs: () => 1000,
   })
   const named = (subject: string) => ({ issuer: 'i', client: 'c', subject, scopes: [] })
   const client = parseLegacyClient(undefined)
