@@ -43,12 +43,3 @@ export function createChildEnvironment(
 
 /** Set in every process that a gateway starts; children inherit it. Identifies orphans. */
 export const MARK_VARIABLE = 'TAPGATE_RUN'
-
-/** Adds a mark. `outer` holds the gateway's own marks, if another gateway started it. */
-export function addMark(
-  environment: Readonly<Record<string, string>>,
-  outer: string | undefined,
-  mark: string,
-): Record<string, string> {
-  return { ...environment, [MARK_VARIABLE]: outer === undefined ? mark : `${outer} ${mark}` }
-}

@@ -1,7 +1,7 @@
 import type { Clock, Log, ProcessPermit, ProcessLimiter, Program, Programs, ProgramSpec } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { PrivatePathSet } from '../util/private-path.ts'
-import { createChildEnvironment, listProgramVariables, MARK_VARIABLE, addMark } from './environment.ts'
+import { createChildEnvironment, listProgramVariables } from './environment.ts'
 import { createLaunch, runForOutput } from './launch.ts'
 import { createRedactedLog } from '../util/log.ts'
 import type { HideSecrets } from '../util/secrets.ts'
@@ -65,12 +65,11 @@ export class PluginPrograms implements Programs {
     const { cwd, env, writable } = spec
     const privatePaths = this.#options.privatePlaces.all
     const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, writable, privatePaths })
-    const mark = table.prepare(directory, spec.name, environment)
     const programLog = createRedactedLog(log.child({ program: spec.name, stream: 'stderr' }), hideOwn)
     const server = new ServerProcess({
       ...launch,
       cwd: spec.cwd,
-      env: addMark(spec.env, environment[MARK_VARIABLE], mark),
+      env: table.prepare(spec.name, directory, spec.env, environment),
       maxLine: spec.maxLine,
       log: programLog,
       stderr: new StderrReader({ log: programLog, clock, hide: hideAll, recent: logs }),

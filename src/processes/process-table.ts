@@ -194,10 +194,18 @@ export class ProcessTable {
     this.#watchdog = new Watchdog(this.#run, log)
   }
 
-  /** Prepares for a process; returns its mark. `environment` is the gateway's own. */
-  prepare(directory: string, upstream: string, environment: Readonly<Record<string, string | undefined>>): string {
-    this.#watchdog.start(environment)
-    return `${this.#run}${hashDirectory(directory)}:${++this.#marked}:${upstream}`
+  /** Prepares for a process; returns its environment with a mark. `gatewayEnv` is the gateway's own. */
+  prepare(
+    name: string,
+    directory: string,
+    env: Readonly<Record<string, string>>,
+    gatewayEnv: GatewayEnvironment,
+  ): Record<string, string> {
+    this.#watchdog.start(gatewayEnv)
+    const mark = `${this.#run}${hashDirectory(directory)}:${++this.#marked}:${name}`
+    const outer = gatewayEnv[MARK_VARIABLE]
+    // The gateway has its own marks if another gateway started it.
+    return { ...env, [MARK_VARIABLE]: outer === undefined ? mark : `${outer} ${mark}` }
   }
 
   add(killable: Killable): void {

@@ -12,9 +12,8 @@ const LINE_OVERHEAD_BYTES = 64
 const ERROR =
   /^(Uncaught |Unhandled |Exception in thread "[^"]*" )?[\w.$]*(Error|Exception)( \[\w+\])?(:|$)|^(fatal|error|panic)\b|panicked at/i
 
-/** Lines above these rates are only counted. */
-const LOGGED_PER_SECOND = 100
-const KEPT_PER_SECOND = 1000
+/** Lines above this rate are only counted. */
+const MAX_PER_SECOND = 100
 const MAX_LINE_LENGTH = 4096
 const KEPT_BYTES = 8192
 /** Longest excerpt in an error. */
@@ -73,17 +72,14 @@ export class StderrReader {
       this.#windowStart = now
       this.#count = 0
     }
-    if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
-    if (this.#count > KEPT_PER_SECOND) return
+    if (++this.#count > MAX_PER_SECOND) {
+      this.#suppressed++
+      return
+    }
     const text = formatPeerText(this.#options.hide(stripEscapes(line)), MAX_LINE_LENGTH)
-    if (this.#count <= LOGGED_PER_SECOND) log.info(text)
-    this.#addRecent(text)
-  }
-
-  #addRecent(text: string): void {
-    const at = Date.now()
-    const line = { at, stream: 'stderr', text } as const
-    this.#options.recent.add(this.pid === undefined ? line : { ...line, pid: this.pid })
+    log.info(text)
+    const recent = { at: Date.now(), stream: 'stderr', text } as const
+    this.#options.recent.add(this.pid === undefined ? recent : { ...recent, pid: this.pid })
   }
 
   #report(): void {

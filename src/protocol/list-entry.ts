@@ -53,9 +53,9 @@ const KEYWORDS: ReadonlyMap<string, SchemaCheck> = new Map<string, SchemaCheck>(
   ...['formatExclusiveMaximum', 'formatExclusiveMinimum'].map(key => [key, isNever] as const),
 ])
 
-export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
+const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 /** Keywords whose members have arbitrary names. */
-export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
+const MAP_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
   '$defs',

@@ -20,11 +20,8 @@ export class ProjectDirectories {
   readonly #upstream: string
   readonly #clock: Clock
   readonly #allowed: readonly string[]
-  readonly #projects = new Map<string, string>()
-  readonly #pending = new BoundedMap<string, Promise<string>>({
-    max: MAX_KNOWN,
-    onForget: id => this.#projects.delete(id),
-  })
+  /** By session id; pending until the client has sent its roots. */
+  readonly #projects = new BoundedMap<string, { readonly pending: Promise<string>; known?: string }>({ max: MAX_KNOWN })
 
   constructor({ name, clock, directory }: UpstreamContext, allowed: readonly string[] | undefined) {
     this.fallback = path.resolve('.')
@@ -34,7 +31,7 @@ export class ProjectDirectories {
   }
 
   getKnown({ id }: Session): string | undefined {
-    return this.#projects.get(id)
+    return this.#projects.get(id)?.known
   }
 
   /**
@@ -43,27 +40,24 @@ export class ProjectDirectories {
    */
   getProject(call: Call): Promise<string> {
     const { id } = call.exchange.session
-    const pending = this.#pending.get(id)
-    if (pending !== undefined) return pending
-    const project = this.#findProject(call)
-    this.#pending.set(id, project)
-    return project
+    const known = this.#projects.get(id)
+    if (known !== undefined) return known.pending
+    const project: { readonly pending: Promise<string>; known?: string } = { pending: this.#findProject(call) }
+    this.#projects.set(id, project)
+    void project.pending.then(
+      found => (project.known = found),
+      () => undefined,
+    )
+    return project.pending
   }
 
   sessionEnded({ id }: Session): void {
-    this.#forgetSession(id)
-  }
-
-  #forgetSession(id: string): void {
     this.#projects.delete(id)
-    this.#pending.delete(id)
   }
 
   async #findProject(call: Call): Promise<string> {
     const root = await this.#fetchFirstRoot(call)
-    const project = root === undefined ? this.fallback : await this.#checkAllowed(root)
-    this.#projects.set(call.exchange.session.id, project)
-    return project
+    return root === undefined ? this.fallback : this.#checkAllowed(root)
   }
 
   async #fetchFirstRoot({ exchange }: Call): Promise<string | undefined> {

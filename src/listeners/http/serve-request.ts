@@ -274,7 +274,7 @@ async function sendReply({ context, request, response }: Arrival, reply: HttpRep
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
   else
-    await pipeline(body, response).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+    await pipeline(body, response).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
     })
 }

@@ -1,14 +1,7 @@
-import { decodePercent } from '../../util/plain-text.ts'
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import { DATA_KEYWORDS, MAP_KEYWORDS } from '../list-entry.ts'
 import type { Kind, ClientVersion } from '../methods.ts'
 import { STRUCTURED_SINCE } from '../methods.ts'
-
-const MAX_DEPTH = 64
-
-/** Maximum subschemas to visit, as a schema may be recursive. */
-const MAX_LOOKED_AT = 1000
 
 /** Wire forms of lists; clients with the same form get the same bytes. */
 export type ListForm = 'modern' | 'legacy' | 'plain'
@@ -35,125 +28,21 @@ function omitKey(entry: JsonObject, key: string): JsonObject {
   return remaining
 }
 
-/** Values that a JSON Schema accepts: objects only, no objects, or both; `mixed` also if unclear. */
-type SchemaRoot = 'object' | 'other' | 'mixed'
-
-interface SchemaSearch {
-  readonly root: JsonObject
-  remaining: number
-}
-
-/** Classifies the root of a schema. All keywords apply together, so one clear result decides. */
-export function classifyRoot(schema: JsonObject): SchemaRoot {
-  return classifySchema(schema, { root: schema, remaining: MAX_LOOKED_AT })
-}
-
-function classifySchema(schema: unknown, search: SchemaSearch): SchemaRoot {
-  if (!isObject(schema) || search.remaining-- <= 0) return 'mixed'
-  const own = [classifyType(schema.type), classifyValues(schema)].find(isClear)
-  return own ?? classifyParts(schema, search)
-}
-
-function classifyParts(schema: JsonObject, search: SchemaSearch): SchemaRoot {
-  for (const part of toList(schema.allOf)) {
-    const root = classifySchema(part, search)
-    if (isClear(root)) return root
-  }
-  for (const parts of [schema.anyOf, schema.oneOf]) {
-    const root = mergeRoots(toList(parts).map(part => classifySchema(part, search)))
-    if (isClear(root)) return root
-  }
-  return classifyReference(schema.$ref, search)
-}
-
-function isClear(root: SchemaRoot): boolean {
-  return root !== 'mixed'
-}
-
-function classifyType(type: unknown): SchemaRoot {
-  if (typeof type !== 'string' && !Array.isArray(type)) return 'mixed'
-  return mergeRoots([type].flat().map(name => (name === 'object' ? 'object' : 'other')))
-}
-
-function classifyValues(schema: JsonObject): SchemaRoot {
-  const values = 'const' in schema ? [schema.const] : toList(schema.enum)
-  return mergeRoots(values.map(value => (isObject(value) ? 'object' : 'other')))
-}
-
-function classifyReference(reference: unknown, search: SchemaSearch): SchemaRoot {
-  if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return 'mixed'
-  return classifySchema(resolveSchemaPointer(reference, search.root), search)
-}
-
-function mergeRoots(roots: readonly SchemaRoot[]): SchemaRoot {
-  const [first = 'mixed'] = roots
-  return roots.every(root => root === first) ? first : 'mixed'
-}
-
-function toList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : []
-}
-
-function resolveSchemaPointer(pointer: string, root: JsonObject): unknown {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map(step => decodePercent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : getMember(at, key)), root)
-}
-
-function getMember(at: unknown, key: string): unknown {
-  return Array.isArray(at) && /^\d+$/.test(key) ? (at as unknown[])[Number(key)] : undefined
-}
-
 /**
  * Converts an output schema for legacy clients, whose root must be an object. Other values are sent as `{ result: …
- * }`, and the schema describes that; a mixed schema describes both, because results are not checked against it.
- * Undefined without a usable schema.
+ * }`, and the schema describes that. Undefined if it does not say which, or has references that cannot be moved.
  */
-export function toLegacyOutputSchema(schema: unknown): JsonObject | undefined {
+function toLegacyOutputSchema(schema: unknown): JsonObject | undefined {
   if (!isObject(schema)) return undefined
   if (schema.type === 'object') return schema
-  const kind = classifyRoot(schema)
-  if (kind === 'object') return { ...schema, type: 'object' }
-  const dialect = typeof schema.$schema === 'string' ? { $schema: schema.$schema } : {}
-  if (kind === 'other') return { ...dialect, ...wrapResultSchema(moveSchema(schema, '#/properties/result')) }
-  const movedSchema = moveSchema(schema, '#/anyOf/0')
-  const reference = hasOwnBase(schema) ? schema.$id : '#/anyOf/0'
-  return { ...dialect, type: 'object', anyOf: [movedSchema, wrapResultSchema({ $ref: reference })] }
+  const { type, $schema } = schema
+  if (type === undefined) return acceptsObjectsOnly(schema) ? { ...schema, type: 'object' } : undefined
+  if ([type].flat().includes('object') || JSON.stringify(schema).includes('"$ref"')) return undefined
+  const dialect = typeof $schema === 'string' ? { $schema } : {}
+  return { ...dialect, type: 'object', properties: { result: schema }, required: ['result'] }
 }
 
-function wrapResultSchema(result: JsonObject): JsonObject {
-  return { type: 'object', properties: { result }, required: ['result'] }
-}
-
-/** Updates the schema's local references to its new position. */
-function moveSchema(schema: JsonObject, pointer: string): JsonObject {
-  return hasOwnBase(schema) ? schema : (moveReferences(schema, pointer, 0) as JsonObject)
-}
-
-function moveReferences(value: unknown, pointer: string, depth: number): unknown {
-  if (depth > MAX_DEPTH) return value
-  if (Array.isArray(value)) return (value as unknown[]).map(part => moveReferences(part, pointer, depth + 1))
-  if (!isObject(value) || (depth > 0 && hasOwnBase(value))) return value
-  return mapMembers(value, (key, member) => {
-    if (key === '$ref' || key === '$dynamicRef') return moveReference(member, pointer)
-    if (DATA_KEYWORDS.has(key)) return member
-    if (!MAP_KEYWORDS.has(key) || !isObject(member)) return moveReferences(member, pointer, depth + 1)
-    return mapMembers(member, (_name, part) => moveReferences(part, pointer, depth + 1))
-  })
-}
-
-function mapMembers(object: JsonObject, change: (key: string, value: unknown) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(key, value)]))
-}
-
-function moveReference(reference: unknown, pointer: string): unknown {
-  if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return reference
-  return pointer + reference.slice(1)
-}
-
-/** References below an `$id` are relative to it; a fragment alone is an anchor. */
-function hasOwnBase({ $id }: JsonObject): boolean {
-  return typeof $id === 'string' && !$id.startsWith('#')
+function acceptsObjectsOnly({ anyOf = [], oneOf = [] }: JsonObject): boolean {
+  const parts = [anyOf, oneOf].flat()
+  return parts.length > 0 && parts.every(part => isObject(part) && part.type === 'object')
 }

@@ -170,7 +170,7 @@ function createModernServer({ result }: RpcResponse): ServerDescription | undefi
   const version = versions.find(offered => typeof offered === 'string' && isModern(offered))
   if (description === undefined || version === undefined) return undefined
   const meta = isObject(description._meta) ? description._meta : {}
-  return createLegacyServer('modern', version as string, meta[META.serverInfo] ?? description.serverInfo, description)
+  return createDescription('modern', version as string, meta[META.serverInfo] ?? description.serverInfo, description)
 }
 
 /** Sends `initialize`; `isDoubtful` if the probe failed temporarily, so that the next connection probes again. */
@@ -192,14 +192,14 @@ async function sendInitialize(connection: Connection, options: HandshakeDeps, is
       RPC.unsupportedVersion,
     )
   }
-  connection.opened(createLegacyServer('legacy', version, answer.serverInfo, answer))
+  connection.opened(createDescription('legacy', version, answer.serverInfo, answer))
   await connection.notify('notifications/initialized')
   connection.transport.listen()
   if (options.era === 'auto' && !isDoubtful) options.memory.setEra('legacy')
   return connection
 }
 
-function createLegacyServer(era: Era, version: string, info: unknown, description: JsonObject): ServerDescription {
+function createDescription(era: Era, version: string, info: unknown, description: JsonObject): ServerDescription {
   const serverInfo = isObject(info) ? info : {}
   return {
     era,

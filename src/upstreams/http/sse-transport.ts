@@ -222,8 +222,7 @@ interface SseEventStreamDeps {
   readonly maxEvent: number
   endpoint(url: string): void
   message(text: Buffer): void
-  /** Called when the stream closes, with the `status` if it was rejected. */
-  closed(reason: Reason, status?: number): void
+  closed(reason: Reason): void
 }
 
 /** The event stream with all messages from an HTTP+SSE server (2024-11-05). */
@@ -258,11 +257,11 @@ class SseEventStream implements ReplyHandler {
     this.close({ why: `message larger than ${this.#host.maxEvent} bytes` })
   }
 
-  close(reason: Reason, status?: number): void {
+  close(reason: Reason): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#control?.abort(this, new Error(reason.why))
-    this.#host.closed(reason, status)
+    this.#host.closed(reason)
   }
 
   onSend(control: RequestControl): void {
@@ -272,14 +271,14 @@ class SseEventStream implements ReplyHandler {
 
   onHead(status: number, headers: ReplyHeaders): void {
     if (status !== 200) this.#handleRefusal(status, headers)
-    else if (!isEventStream(headers)) this.close({ why: 'the answer to GET is not an event stream' }, status)
+    else if (!isEventStream(headers)) this.close({ why: 'the answer to GET is not an event stream' })
   }
 
   #handleRefusal(status: number, headers: ReplyHeaders): void {
     const challenge = getChallenge(headers)
     const why = `GET failed with HTTP ${status}${formatRedirectTarget(headers.location)}`
     this.#refusal = new WholeBody(MAX_REFUSAL_BYTES, text =>
-      this.close({ why, detail: extractServerMessage(text.toString('utf8', 0, MAX_SHOWN_BYTES), challenge) }, status),
+      this.close({ why, detail: extractServerMessage(text.toString('utf8', 0, MAX_SHOWN_BYTES), challenge) }),
     )
   }
 

@@ -4,7 +4,7 @@ import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
 import { ProcessTable } from '../../processes/process-table.ts'
-import { createChildEnvironment, listServerVariables, MARK_VARIABLE, addMark } from '../../processes/environment.ts'
+import { createChildEnvironment, listServerVariables } from '../../processes/environment.ts'
 import { createLaunch } from '../../processes/launch.ts'
 import { describeUnsupportedLimits, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
@@ -111,11 +111,10 @@ function startProcess({ spec, around, events, onLine, ...otherOptions }: Process
   const ownHome = spec.isolation === 'shared' ? context.sandboxContext?.home : undefined
   const places = context.sandboxContext?.listPrivatePaths()
   const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, ownHome, privatePaths: places })
-  const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
   const server: ServerProcess = new ServerProcess({
     ...launch,
-    env: addMark(env, environment[MARK_VARIABLE], mark),
+    env: table.prepare(context.name, directory, env, environment),
     cwd,
     maxLine: parseSize(spec.maxLine),
     stderr: new StderrReader({ log, clock, hide, recent }),

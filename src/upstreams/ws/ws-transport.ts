@@ -1,11 +1,4 @@
-import type { ClientRequestArgs, IncomingMessage } from 'node:http'
-import { request as requestPlain } from 'node:http'
-import { request as requestSecure } from 'node:https'
-import type { Socket } from 'node:net'
-import { isIP } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
-import { connect, getCACertificates } from 'node:tls'
-import type { ClientOptions } from 'ws'
+import type { IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
 import type {
   Authorizer,
@@ -18,8 +11,6 @@ import type { WsUpstreamConfig } from '../../config/config.gen.ts'
 import type { Reason } from '../../errors/errors.ts'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../net/channel.ts'
-import { ClientError } from '../../net/http-client-types.ts'
-import { findProxy } from '../../net/proxy.ts'
 import type { EncodedMessage } from '../../util/messages.ts'
 import { getByteLength } from '../../util/messages.ts'
 import { formatPeerText } from '../../util/log.ts'
@@ -147,31 +138,14 @@ const NOTHING_ELSE = {
 
 function connectWebSocket(spec: WsUpstreamConfig, context: UpstreamContext, credentials: CredentialHeaders): WebSocket {
   const { gateway } = context
-  const tls = spec.tls === undefined ? {} : readTlsFiles(spec.tls, context)
   return new WebSocket(createTargetUrl(spec, context), SUBPROTOCOL, {
     headers: { ...createStandingHeaders(spec.headers, `${gateway.name}/${gateway.version}`), ...credentials },
     handshakeTimeout: CONNECT_MS,
     perMessageDeflate: false,
     followRedirects: false,
     maxPayload: parseSize(spec.maxReply),
-    ...tls,
-    ...createProxyOption(spec, context, tls.ca),
+    ...(spec.tls === undefined ? {} : readTlsFiles(spec.tls, context)),
   })
-}
-
-/** Returns the WebSocket option for the configured or the environment's proxy. */
-function createProxyOption(
-  { url, proxy }: WsUpstreamConfig,
-  { environment, log }: UpstreamContext,
-  ca: string | undefined,
-): Pick<ClientOptions, 'createConnection'> {
-  const target = new URL(url.replace(/^ws/i, 'http'))
-  const through = proxy ?? findProxy(target, environment)
-  if (typeof through !== 'string') return {}
-  log.debug('connecting through a proxy', { proxy: new URL(through).host })
-  const tunnel = { proxy: through, ca, connectMs: CONNECT_MS }
-  const made: unknown = connectThroughProxy(tunnel, target.protocol === 'https:')
-  return { createConnection: made as ClientOptions['createConnection'] }
 }
 
 function createHandshakeRequest({ name, account, caller }: UpstreamContext): OutgoingRequest {
@@ -202,65 +176,7 @@ function readRefusal(
 function describeFailure(error: Error, { maxReply }: WsUpstreamConfig): string {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `message larger than ${maxReply}`
-  return syscall === undefined && code !== 'PROXY' && code?.startsWith('E') !== true
+  return syscall === undefined && code?.startsWith('E') !== true
     ? `the WebSocket failed (${formatPeerText(error.message, 200)})`
     : describeUnreachable(error)
-}
-
-/** A connection's proxy, and its trusted authorities in addition to the system's. */
-interface ProxyTunnel {
-  readonly proxy: string
-  readonly ca?: string | undefined
-  readonly connectMs: number
-}
-
-type TunnelCallback = (error: Error | null, socket?: Socket) => void
-
-/** Opens connections for Node HTTP requests through a proxy: a CONNECT tunnel, with TLS inside for https and wss. */
-function connectThroughProxy(
-  tunnel: ProxyTunnel,
-  isSecure: boolean,
-): (options: ClientRequestArgs, done: TunnelCallback) => undefined {
-  return (options, done) => {
-    const host = String(options.host)
-    const isAddress = isIP(host) !== 0
-    const request = createConnectRequest(tunnel, `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`)
-    request.once('connect', ({ statusCode = 0 }, socket: Socket) => {
-      request.setTimeout(0)
-      if (statusCode < 200 || statusCode > 299) {
-        socket.destroy()
-        return done(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
-      }
-      const secure: ConnectionOptions = { ...(options as ConnectionOptions), socket }
-      done(null, isSecure ? connect({ ...secure, ...(isAddress ? {} : { servername: host }) }) : socket)
-    })
-    request.once('response', ({ statusCode = 0 }) => {
-      request.destroy(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
-    })
-    request.once('timeout', () => request.destroy(new ClientError('PROXY', 'proxy timed out')))
-    request.once('error', error => done(error))
-    request.end()
-    return undefined
-  }
-}
-
-function createConnectRequest({ proxy, ca, connectMs }: ProxyTunnel, target: string): ReturnType<typeof requestPlain> {
-  const { protocol, hostname, port, username, password } = new URL(proxy)
-  const isSecure = protocol === 'https:'
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  const authorization =
-    username === '' && password === ''
-      ? {}
-      : { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
-  const options = {
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? (isSecure ? 443 : 80) : Number(port),
-    method: 'CONNECT',
-    path: target,
-    headers: { host: target, ...authorization },
-    agent: false,
-    timeout: connectMs,
-  } as const
-  const trust = ca === undefined ? {} : { ca: [ca, ...getCACertificates('default')] }
-  return isSecure ? requestSecure({ ...options, ...trust }) : requestPlain(options)
 }

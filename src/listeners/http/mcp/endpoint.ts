@@ -210,7 +210,6 @@ export function handleGet({ context, request, response, headers }: Arrival): voi
   if (!parseAccept(headers.own.accept).events)
     return sendRefusal(response, createRefusal(406, 'Not acceptable: GET requires text/event-stream'))
   const lastEventId = headers.own[HEADER.lastEventId]
-  if (lastEventId !== undefined) owner.hasResumed = true
   response.on(
     'close',
     context.openStreams.add(headers, () => response.destroy()),

@@ -209,8 +209,6 @@ export class LegacySession implements StreamRecorder {
   readonly session: Session
   readonly open = new OpenRequests()
   readonly events: EventStore
-  /** True once the client has resumed a stream. */
-  hasResumed = false
   readonly #standalone: StandaloneStream
   #activeAt: number
   #isPrimeScheduled = false
@@ -239,10 +237,9 @@ export class LegacySession implements StreamRecorder {
 
   /** Makes a request's stream resumable if the client may support that. */
   makeResumable(stream: SseStream): EventStreamWriter {
-    const { isPrimed } = this
-    if (!isPrimed && !this.hasResumed) return stream
+    if (!this.isPrimed) return stream
     const stored = this.events.createStream(stream)
-    if (isPrimed) stored.prime()
+    stored.prime()
     return stored
   }
 

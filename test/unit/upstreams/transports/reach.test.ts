@@ -167,40 +167,6 @@ describe('an upstream', () => {
     assert.match(await stateOf(made), /"state":"ready"/)
     assert.deepEqual(callers, ['gateway'])
   })
-
-  it('of WebSocket goes through its proxy, or the one of the environment, by a tunnel', async t => {
-    const secure = await webSocketServer(t, ours.certify('server'))
-    const plain = await webSocketServer(t)
-    const proxy = await startProxy(t, { credentials: 'gate:t0p-secret', secure: ours.certify('proxy') })
-    const through = proxy.url.replace('127.0.0.1', 'localhost').replace('//', '//gate:t0p-secret@')
-    const directory = directoryWith(t, { 'ca.pem': ca })
-    const tls = { ca: 'ca.pem' }
-    const one = { type: 'ws', url: `wss://localhost:${secure.port}/`, proxy: through, tls }
-    const made = await gatewayOf(t, one, directory)
-    assert.match(await stateOf(made), /"state":"ready"/)
-    const inspected = JSON.stringify(await made.gateway.control('inspect', {}))
-    assert.doesNotMatch(inspected + JSON.stringify(made.log), /t0p-secret/)
-
-    const open = await startProxy(t)
-    const environment = { http_proxy: open.url }
-    const web = { type: 'ws', url: `ws://named.invalid:${plain.port}/` }
-    closeAfter(t, await testGateway({ config: { upstreams: { web } }, directory, environment }))
-
-    assert.deepEqual(proxy.seen, [`CONNECT localhost:${secure.port}`])
-    assert.equal(open.seen[0], `CONNECT named.invalid:${plain.port}`)
-  })
-
-  it('of WebSocket says why its proxy does not let it through', async t => {
-    const closed = await startProxy(t, { credentials: 'gate:right-one' })
-    const silent = await startProxy(t, { isSilent: true })
-    const stateThrough = async (proxy: string, url = 'ws://localhost:1/'): Promise<string> =>
-      stateOf(await gatewayOf(t, { type: 'ws', url, proxy }, directoryWith(t, {})))
-
-    assert.match(await stateThrough(closed.url.replace('//', '//gate:wrong-one@')), /HTTP 407/)
-    assert.match(await stateThrough(closed.url.replace('//', '//gate:right-one@')), /HTTP 502/)
-    assert.match(await stateThrough(silent.url), /unreachable \(proxy timed out\)/)
-    assert.match(await stateThrough('http://127.0.0.1:1'), /unreachable \(ECONNREFUSED\)/)
-  })
 })
 
 /** A WebSocket server of MCP, over TLS where it has a certificate. */
