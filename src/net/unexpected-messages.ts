@@ -23,17 +23,23 @@ type DroppedKind = keyof typeof DESCRIPTIONS
 /** Counts dropped messages, and logs the 1st, 10th, 100th … one. */
 export class DroppedMessages {
   readonly #log: Log
-  readonly #budget: GarbageBudget | undefined
+  /** Undefined if invalid output has no limit. */
+  readonly #clock: Clock | undefined
   readonly #counts: Partial<Record<DroppedKind, number>> = {}
+  #startedAt = -Infinity
+  #lines = 0
+  #bytes = 0
+  #exceededAt = -Infinity
 
-  constructor(log: Log, budget?: GarbageBudget) {
+  constructor(log: Log, clock?: Clock) {
     this.#log = log
-    this.#budget = budget
+    this.#clock = clock
   }
 
-  /** Problem text for a server that sends mostly garbage. */
+  /** Problem text for a server that sends mostly garbage; undefined ten seconds after the last excess message. */
   get degraded(): string | undefined {
-    return this.#budget?.degraded
+    if (this.#clock === undefined || this.#clock.now() - this.#exceededAt >= WINDOW_MS) return undefined
+    return `invalid output: ${this.#lines} lines, ${this.#bytes} bytes in 10 s; see the log for a sample`
   }
 
   /** Counts by kind; undefined if no message was dropped. */
@@ -43,62 +49,32 @@ export class DroppedMessages {
 
   /** Counts bytes that are not a message. */
   countGarbage(bytes: Buffer): void {
-    const sample = (): string => bytes.toString('utf8', 0, 400)
-    if (this.#budget?.recordGarbage(bytes.length) === true)
-      this.#log.warn('most of its output is invalid', {
-        degraded: this.degraded,
-        sample: formatPeerText(sample(), 200),
-      })
-    this.count('garbage', sample)
+    this.#limitGarbage(bytes)
+    this.count('garbage', () => bytes.toString('utf8', 0, 400))
   }
 
   count(kind: DroppedKind, sample?: () => string): void {
     const count = (this.#counts[kind] ?? 0) + 1
     this.#counts[kind] = count
     if (!/^10*$/.test(String(count))) return
-    const fields = {
-      count,
-      ...(sample === undefined ? undefined : { sample: formatPeerText(sample(), 200) }),
-    }
+    const fields = { count, ...(sample && { sample: formatPeerText(sample(), 200) }) }
     if (kind === 'garbage' || kind === 'oversize') this.#log.warn(DESCRIPTIONS[kind], fields)
     else this.#log.debug(DESCRIPTIONS[kind], fields)
   }
-}
 
-/** Limits the garbage that a server may send: 1,000 lines or 1 MiB in ten seconds. */
-export class GarbageBudget {
-  readonly #clock: Clock
-  #startedAt = -Infinity
-  #lines = 0
-  #bytes = 0
-  #exceededAt = -Infinity
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /** True for the message that exceeds the budget, once per window. */
-  recordGarbage(bytes: number): boolean {
-    const now = this.#clock.now()
+  /** Limits the garbage that a server may send: 1,000 lines or 1 MiB in ten seconds. */
+  #limitGarbage(bytes: Buffer): void {
+    const now = this.#clock?.now() ?? 0
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now
       this.#lines = this.#bytes = 0
     }
-    const wasWithin = this.#isWithin()
     this.#lines++
-    this.#bytes += bytes
-    if (this.#isWithin()) return false
+    this.#bytes += bytes.length
+    if (this.#lines <= MAX_LINES && this.#bytes <= MAX_BYTES) return
+    const wasDegraded = this.degraded !== undefined
     this.#exceededAt = now
-    return wasWithin
-  }
-
-  /** Problem as one line for display; undefined ten seconds after the last excess message. */
-  get degraded(): string | undefined {
-    if (this.#clock.now() - this.#exceededAt >= WINDOW_MS) return undefined
-    return `invalid output: ${this.#lines} lines, ${this.#bytes} bytes in 10 s; see the log for a sample`
-  }
-
-  #isWithin(): boolean {
-    return this.#lines <= MAX_LINES && this.#bytes <= MAX_BYTES
+    const sample = formatPeerText(bytes.toString('utf8', 0, 400), 200)
+    if (!wasDegraded) this.#log.warn('most of its output is invalid', { degraded: this.degraded, sample })
   }
 }

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
-import type { ChildProcess, ChildProcessByStdio, ChildProcessWithoutNullStreams, ExecFileException } from 'node:child_process'
-import { execFile, spawn } from 'node:child_process'
+import type { ChildProcess, ChildProcessByStdio, ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
@@ -170,22 +170,47 @@ interface OutputCommand {
 /** Output without the final line break, or an error. */
 type CommandResult = { readonly text: string } | { readonly why: string }
 
-/** Runs an owner's program for its output: no shell, the gateway's environment, 5 s, 64 KiB. */
-export function runForOutput(
+/**
+ * Runs an owner's program for its output: no shell, the gateway's environment, 5 s, 64 KiB. Kills its process group
+ * afterwards, which `execFile` cannot.
+ */
+export async function runForOutput(
   { argv: [command = '', ...args], cwd }: OutputCommand,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<CommandResult> {
   const { [MARK_VARIABLE]: _, ...env } = environment
-  const options = { cwd, env, encoding: 'buffer', timeout: OUTPUT_TIMEOUT_MS, maxBuffer: MAX_OUTPUT } as const
-  return new Promise(resolve => {
-    const child = execFile(command, args, { ...options, killSignal: 'SIGKILL' }, (error, stdout, stderr) =>
-      resolve(error === null ? parseOutput(stdout) : { why: describeFailure(error, stderr.toString('utf8')) }),
-    )
-    child.stdin?.on('error', () => undefined).end()
+  const { promise, resolve } = Promise.withResolvers<CommandResult>()
+  const child = spawnServer({ command, args, cwd, env })
+  const group = new ProcessGroup(child)
+  const pieces: Buffer[] = []
+  let length = 0
+  let stderrText = ''
+  child.stdout.on('data', (piece: Buffer) => {
+    length += piece.length
+    if (length > MAX_OUTPUT) resolve({ why: `printed more than ${MAX_OUTPUT} bytes` })
+    else pieces.push(piece)
   })
+  child.stderr.on('data', (piece: Buffer) => {
+    if (stderrText.length < MAX_STDERR_LENGTH) stderrText += piece.toString('utf8')
+  })
+  child.on('error', error => resolve({ why: `cannot run: ${describeFailure(error)}` }))
+  child.on('close', (code, signal) => resolve(parseOutput(code, signal, Buffer.concat(pieces), stderrText)))
+  child.stdin.on('error', () => undefined).end()
+  const reason = `timed out after ${OUTPUT_TIMEOUT_MS / 1000} s`
+  const timer = setTimeout(() => resolve({ why: reason }), OUTPUT_TIMEOUT_MS)
+  const output = await promise
+  clearTimeout(timer)
+  group.signal('SIGKILL')
+  child.stdout.destroy()
+  child.stderr.destroy()
+  return output
 }
 
-function parseOutput(bytes: Buffer): CommandResult {
+function parseOutput(code: number | null, signal: string | null, bytes: Buffer, complaint: string): CommandResult {
+  if (code !== 0) {
+    const text = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_STDERR_LENGTH)
+    return { why: `failed with ${signal ?? `exit code ${code}`}${text === '' ? '' : `: ${text}`}` }
+  }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
     return text === '' ? { why: 'printed nothing' } : { text }
@@ -194,10 +219,6 @@ function parseOutput(bytes: Buffer): CommandResult {
   }
 }
 
-function describeFailure({ code, signal, message }: ExecFileException, complaint: string): string {
-  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${MAX_OUTPUT} bytes`
-  if (signal === 'SIGKILL') return `timed out after ${OUTPUT_TIMEOUT_MS / 1000} s`
-  if (typeof code === 'string') return `cannot run: ${code === 'ENOENT' ? 'program not found' : message}`
-  const text = complaint.trim().replace(/\s+/g, ' ').slice(0, MAX_STDERR_LENGTH)
-  return `failed with ${signal ?? `exit code ${code}`}${text === '' ? '' : `: ${text}`}`
+function describeFailure(error: NodeJS.ErrnoException): string {
+  return error.code === 'ENOENT' ? 'program not found' : error.message
 }

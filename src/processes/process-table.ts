@@ -68,8 +68,6 @@ type GatewayEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Tool directories for a gateway without PATH. */
 const TOOLS = '/usr/bin:/bin:/usr/sbin:/sbin'
-/** Restart limit. */
-const MAX_STARTS = 5
 
 /**
  * A shell that outlives the gateway briefly: when its pipe closes, it kills all processes of this run. It has its own session, so signals to the gateway's group or terminal do not reach it. Uses 1.6 MB, against 43
@@ -80,7 +78,6 @@ class Watchdog {
   readonly #log: Log
   readonly #watched = new Map<number, string>()
   #pipe: Writable | undefined
-  #starts = 0
 
   /** `run` is the mark prefix of this run. */
   constructor(run: string, log: Log) {
@@ -90,8 +87,7 @@ class Watchdog {
 
   /** Must run before the first process starts. `environment` is the gateway's own. */
   start(environment: GatewayEnvironment): void {
-    if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || !getPlatform().hasGroups) return
-    this.#starts++
+    if (this.#pipe !== undefined || !getPlatform().hasGroups) return
     try {
       this.#open(environment)
     } catch (error) {
@@ -116,7 +112,6 @@ class Watchdog {
   close(): void {
     const pipe = this.#pipe
     this.#pipe = undefined
-    this.#starts = 0
     pipe?.end()
   }
 
@@ -128,9 +123,7 @@ class Watchdog {
     pipe.on('error', () => undefined)
     watcher.on('error', error => this.#handleLost(getErrorMessage(error)))
     watcher.once('exit', () => {
-      if (this.#pipe !== pipe) return
-      this.#handleLost('it was killed')
-      if (this.#watched.size > 0) this.start(environment)
+      if (this.#pipe === pipe) this.#handleLost('it was killed')
     })
   }
 

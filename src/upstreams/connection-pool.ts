@@ -12,7 +12,7 @@ import type {
 } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { GatewayError, gatewayError, getOwnerProblem } from '../errors/errors.ts'
-import { DroppedMessages, GarbageBudget } from '../net/unexpected-messages.ts'
+import { DroppedMessages } from '../net/unexpected-messages.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import { isObject } from '../protocol/json/json.ts'
@@ -114,7 +114,7 @@ export class ConnectionPool {
     const { spec, context } = deps
     this.#deps = deps
     this.eraMemory = new EraMemory(context.clock)
-    this.drops = new DroppedMessages(context.log, new GarbageBudget(context.clock))
+    this.drops = new DroppedMessages(context.log, context.clock)
     this.#forwardedHeaders = listForwardedHeaders(spec)
     // Forwarded headers can affect the server's session, so callers must not share it.
     this.#isolation = this.#forwardedHeaders.length > 0 && spec.isolation === 'shared' ? 'principal' : spec.isolation

@@ -6,6 +6,7 @@ import { gatewayError } from '../errors/errors.ts'
 import { findMissingCapabilities, normalizeCapabilities } from '../protocol/era/capabilities.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { BoundedMap } from '../util/bounded-map.ts'
+import { resultWithin } from '../util/clock.ts'
 
 /** Timeout for a client's root list. */
 const MAX_ROOTS_MS = 10_000
@@ -66,15 +67,9 @@ export class ProjectDirectories {
     const isAlone = client.era === 'modern' && exchange.via === 'http'
     if (isAlone || findMissingCapabilities(normalizeCapabilities(client), ROOTS.method, undefined) !== undefined)
       return exchange.session.directory
-    return parseFirstRoot(await this.#withTimeout(exchange.ask(ROOTS))) ?? exchange.session.directory
-  }
-
-  #withTimeout(reply: Promise<AskReply>): Promise<AskReply | undefined> {
-    let disarm = (): void => undefined
-    const timeout = new Promise<undefined>(resolve => {
-      disarm = this.#clock.after(MAX_ROOTS_MS, () => resolve(undefined))
-    })
-    return Promise.race([reply.catch(() => undefined), timeout]).finally(() => disarm())
+    return (
+      parseFirstRoot(await resultWithin(this.#clock, MAX_ROOTS_MS, exchange.ask(ROOTS))) ?? exchange.session.directory
+    )
   }
 
   async #checkAllowed(root: string): Promise<string> {

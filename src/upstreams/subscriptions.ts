@@ -104,8 +104,6 @@ export class ConnectionSubscriptions {
   readonly #context: UpstreamContext
   readonly #role: SubscriptionsRole
   readonly #uris = new Map<string, number>()
-  /** Unsubscribe requests to a legacy server in progress: over HTTP, requests may arrive out of order. */
-  readonly #ending = new Map<string, Promise<void>>()
   readonly #backoff = new Backoff()
   #connection: Connection | undefined
   #current: Subscription | undefined
@@ -142,7 +140,6 @@ export class ConnectionSubscriptions {
 
   /** Adds one subscriber to a URI. Without a call, the server is only notified, now or on the next connection. */
   async addUri(uri: string, by?: { readonly call: Call; readonly connection: Connection }): Promise<Answer> {
-    await this.#ending.get(uri)
     const refusal = by === undefined ? undefined : this.#findRefusal(by.connection)
     if (refusal !== undefined) return { error: refusal }
     const count = this.#uris.get(uri) ?? 0
@@ -157,11 +154,7 @@ export class ConnectionSubscriptions {
   async removeUri(uri: string): Promise<void> {
     const count = this.#uris.get(uri) ?? 0
     if (count > 1) this.#uris.set(uri, count - 1)
-    else if (this.#uris.delete(uri)) {
-      const unsubscribing = this.#notifyServer('resources/unsubscribe', uri).then(() => void this.#ending.delete(uri))
-      this.#ending.set(uri, unsubscribing)
-      await unsubscribing
-    }
+    else if (this.#uris.delete(uri)) await this.#notifyServer('resources/unsubscribe', uri)
   }
 
   async #notifyServer(method: string, uri: string): Promise<void> {

@@ -1,18 +1,17 @@
-/** Timer and clock; every `Clock` has both. */
-interface SweepClock {
-  now(): number
+/** Clock with timers. */
+interface Timer {
   after(ms: number, callback: () => void): () => void
 }
 
 /** Repeats a task after it is armed, until the task returns false. */
 export class Ticker {
-  readonly #timer: Pick<SweepClock, 'after'>
+  readonly #timer: Timer
   readonly #everyMs: () => number
   readonly #task: () => boolean
   #disarm: (() => void) | undefined
 
   /** `task` returns true to run again. */
-  constructor(timer: Pick<SweepClock, 'after'>, everyMs: () => number, task: () => boolean) {
+  constructor(timer: Timer, everyMs: () => number, task: () => boolean) {
     this.#timer = timer
     this.#everyMs = everyMs
     this.#task = task
@@ -33,43 +32,38 @@ export class Ticker {
 
 /** Sweeper settings. */
 interface SweepOptions<T> {
-  /** Idle timeout. If it may change, `maxMs` bounds how late that is noticed. */
+  /** Idle timeout, which may change. */
   readonly idleMs: () => number
   /** Lists the current items. */
   readonly list: () => Iterable<T>
   /** Returns the time since which an item is idle; undefined while in use. */
   readonly idleSince: (one: T) => number | undefined
   readonly close: (one: T) => void
-  /** Minimum interval between sweeps. Default: 10 ms. */
-  readonly minMs?: number
-  /** Interval after which an item in use is checked again. Default: 1 s. */
-  readonly busyMs?: number
-  /** Maximum interval between sweeps. Default: unlimited. */
-  readonly maxMs?: number
 }
+
+const MIN_SWEEP_MS = 10
+const MAX_SWEEP_MS = 30_000
+/** Sweeps per idle timeout: an item may live a quarter longer. */
+const SWEEPS_PER_TIMEOUT = 4
 
 /** Closes items soon after their idle timeout. Runs only while there are items. */
 export class IdleSweeper<T> {
-  readonly #timer: SweepClock
+  readonly #clock: Timer & { now(): number }
   readonly #options: SweepOptions<T>
   readonly #ticker: Ticker
-  /** Time until the next item can expire. */
-  #nextMs = 0
 
-  constructor(timer: SweepClock, options: SweepOptions<T>) {
-    this.#timer = timer
+  constructor(clock: Timer & { now(): number }, options: SweepOptions<T>) {
+    this.#clock = clock
     this.#options = options
-    const { minMs = 10, maxMs = Infinity } = options
     this.#ticker = new Ticker(
-      timer,
-      () => Math.min(Math.max(this.#nextMs, minMs), maxMs),
+      clock,
+      () => Math.min(Math.max(options.idleMs() / SWEEPS_PER_TIMEOUT, MIN_SWEEP_MS), MAX_SWEEP_MS),
       () => this.sweep(),
     )
   }
 
   /** Starts sweeping after an item was added. */
   arm(): void {
-    this.#nextMs = this.#options.idleMs()
     this.#ticker.arm()
   }
 
@@ -79,25 +73,16 @@ export class IdleSweeper<T> {
 
   /** Returns true if an item has expired, even before it is swept. */
   isExpired(one: T): boolean {
-    return this.#getRemainingMs(one) <= 0
-  }
-
-  #getRemainingMs(one: T): number {
-    const { idleSince, idleMs, busyMs = 1000 } = this.#options
-    const since = idleSince(one)
-    return since === undefined ? Math.min(idleMs(), busyMs) : since + idleMs() - this.#timer.now()
+    const since = this.#options.idleSince(one)
+    return since !== undefined && this.#clock.now() - since >= this.#options.idleMs()
   }
 
   /** Closes expired items; returns true if any items remain. */
   sweep(): boolean {
-    const remainingMs: number[] = []
-    for (const one of [...this.#options.list()]) {
-      const ms = this.#getRemainingMs(one)
-      if (ms > 0) remainingMs.push(ms)
-      else this.#options.close(one)
-    }
-    this.#nextMs = remainingMs.reduce((min, ms) => Math.min(min, ms), Infinity)
-    return remainingMs.length > 0
+    const items = [...this.#options.list()]
+    const expired = items.filter(one => this.isExpired(one))
+    for (const one of expired) this.#options.close(one)
+    return items.length > expired.length
   }
 }
 
@@ -118,11 +103,6 @@ export function getSteadyTime(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** Clock with timers. */
-interface Timer {
-  after(ms: number, callback: () => void): () => void
-}
-
 /** Waits for a promise with a timeout. Returns true if it settled in time, even if it rejected. */
 export function settlesWithin(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
   return new Promise(resolve => {
@@ -133,4 +113,9 @@ export function settlesWithin(timer: Timer, ms: number, done: Promise<unknown>):
     }
     done.then(inTime, inTime)
   })
+}
+
+/** Waits for a promise with a timeout; undefined if it is over or the promise rejected. */
+export async function resultWithin<T>(timer: Timer, ms: number, done: Promise<T>): Promise<T | undefined> {
+  return (await settlesWithin(timer, ms, done)) ? done.catch(() => undefined) : undefined
 }

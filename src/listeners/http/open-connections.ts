@@ -10,9 +10,6 @@ import type { AuthResult, RequestHeaders, Refusal } from './http-request.ts'
 import { createTooManyRefusal } from './http-request.ts'
 import { createRefusal } from './response.ts'
 
-/** Longest sweep interval, as a reload may shorten the idle timeout. */
-export const SWEEP_MS = 30_000
-
 /** Counts sessions and connections per caller, over all transports. Anonymous callers are not limited. */
 export class SessionQuota {
   /** Limit per caller, updated on reload. */
@@ -78,9 +75,6 @@ export class OpenConnections {
       idleMs: () => this.idleMs,
       list: () => this.#open.keys(),
       idleSince: connection => connection.idleSince,
-      minMs: 1000,
-      busyMs: SWEEP_MS,
-      maxMs: SWEEP_MS,
       close: connection => void connection.end('idle', 0),
     })
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ServerOptions } from 'node:https'
 import { resolve } from 'node:path'
+import type { SecureContextOptions } from 'node:tls'
 import type { Config } from '../../api/index.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { HealthFinding } from '../../errors/health.ts'
@@ -107,16 +108,6 @@ export function createServerOptions(tls: ListenerTls): ServerOptions {
 }
 
 /** Options that can change while listening. */
-export function createContextOptions({ cert, key, passphrase, clientCa }: ListenerTls): {
-  cert: string
-  key: string
-  passphrase?: string
-  ca?: string
-} {
-  return {
-    cert,
-    key,
-    ...(passphrase === undefined ? {} : { passphrase }),
-    ...(clientCa === undefined ? {} : { ca: clientCa }),
-  }
+export function createContextOptions({ cert, key, passphrase, clientCa }: ListenerTls): SecureContextOptions {
+  return { cert, key, passphrase, ca: clientCa }
 }

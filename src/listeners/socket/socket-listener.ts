@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -49,27 +50,19 @@ async function readFirstLine(stream: Duplex): Promise<{ read: Buffer; end: numbe
     if (chunk !== null) read = Buffer.concat([read, chunk])
     const end = read.indexOf(NEWLINE)
     if (end !== -1 || read.length > MAX_LENGTH) return { read, end }
-    if (chunk === null && (stream.readableEnded || stream.destroyed || !(await waitUntilReadable(stream))))
-      return { read, end: -1 }
+    if (chunk === null && !(await waitUntilReadable(stream))) return { read, end: -1 }
   }
 }
 
 /** Resolves with false at the end of the stream. */
-function waitUntilReadable(stream: Duplex): Promise<boolean> {
-  return new Promise(resolve => {
-    const createSettler = (isReadable: boolean) => (): void => {
-      for (const [event, listener] of listeners) stream.off(event, listener)
-      resolve(isReadable)
-    }
-    const over = createSettler(false)
-    const listeners: [string, () => void][] = [
-      ['readable', createSettler(true)],
-      ['end', over],
-      ['close', over],
-      ['error', over],
-    ]
-    for (const [event, listener] of listeners) stream.on(event, listener)
-  })
+async function waitUntilReadable(stream: Duplex): Promise<boolean> {
+  if (stream.readableEnded || stream.destroyed) return false
+  const stop = new AbortController()
+  const events = ['readable', 'end', 'close'].map(event => once(stream, event, stop))
+  await Promise.race(events).catch(() => undefined)
+  stop.abort()
+  for (const event of events) event.catch(() => undefined)
+  return !stream.readableEnded && !stream.destroyed
 }
 
 function parseHello(line: Buffer): Hello | undefined {

@@ -21,7 +21,6 @@ import type { InboundRequest } from '../../client/inbound-request.ts'
 import { OpenRequests } from '../../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../../client/server-requests.ts'
 import type { SessionQuota } from '../open-connections.ts'
-import { SWEEP_MS } from '../open-connections.ts'
 import type { StreamRecorder } from '../response.ts'
 import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
 import { EventStore, MAX_STORED_BYTES } from './event-store.ts'
@@ -56,9 +55,6 @@ export class LegacySessions {
       idleMs: () => options.idleMs(),
       list: () => this.#byId.values(),
       idleSince: session => session.idleSince,
-      minMs: 1000,
-      busyMs: SWEEP_MS,
-      maxMs: SWEEP_MS,
       close: session => this.end(session, 'idle'),
     })
   }
