@@ -48,7 +48,7 @@ export function listRuntimePaths(
     if (visited.has(file) || visited.size >= MAX_FILES) return
     visited.add(file)
     folders.add(findOwnFolder(file, isTooWide))
-    for (const next of [readLink(file), resolveRealPath(file), findInterpreter(file, env.PATH, cwd)])
+    for (const next of [resolveRealPath(file), findInterpreter(file, env.PATH, cwd)])
       if (next !== undefined) visit(next)
   }
   const named = args.map(arg => path.resolve(cwd, arg)).filter(isFile)
@@ -68,11 +68,6 @@ function findOwnFolder(file: string, isTooWide: (path: string) => boolean): stri
   const isInstallation = path.basename(folder) === SHIMS || isDirectory(path.join(installation, 'lib'))
   if (isInstallation && !isTooWide(installation)) return installation
   return isTooWide(folder) ? file : folder
-}
-
-function readLink(file: string): string | undefined {
-  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return undefined
-  return path.resolve(path.dirname(file), readlinkSync(file))
 }
 
 function resolveRealPath(file: string): string | undefined {

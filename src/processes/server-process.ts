@@ -50,7 +50,6 @@ export class ServerProcess {
   #hasEnded = false
   #exit: ProgramExit | undefined
   #stopping: Promise<void> | undefined
-  #hasDropped = false
 
   /** Throws `spawn` errors for invalid arguments. */
   constructor(options: ServerProcessOptions) {
@@ -99,14 +98,9 @@ export class ServerProcess {
     return true
   }
 
-  /** Writes a reply or notification, or drops it if the queue is full; logs the first drop. */
+  /** Writes a reply or notification, or drops it if the process does not read. */
   reply(line: string): void {
-    const isSent = this.send(line)
-    if (!isSent && !this.#hasDropped) {
-      const reason = 'process does not read its stdin: over 8 MiB queued'
-      this.#options.log.warn('dropping messages until the process reads its stdin', { why: reason })
-    }
-    this.#hasDropped = !isSent
+    if (!this.send(line)) this.#options.log.debug('message dropped: the process does not read its stdin')
   }
 
   /** Queues a line; all lines of a tick are written at once. */

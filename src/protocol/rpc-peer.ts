@@ -82,8 +82,8 @@ export function takeEntry<T>(table: InFlight<T>, id: unknown): T | undefined {
 
 /** Returns the known id of an entry; many peers echo a number as a string, or vice versa. */
 function findKey(table: InFlight<unknown>, id: unknown): RpcId | undefined {
-  const key = table.findId(id)
-  if (key !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return key
+  if (typeof id !== 'number' && typeof id !== 'string' && typeof id !== 'bigint') return undefined
+  if (table.has(id)) return id
   const converted = convertIdType(id)
   return table.has(converted) ? converted : undefined
 }
@@ -134,21 +134,6 @@ export class InFlight<T> {
   clear(): void {
     this.#entries = NO_ENTRIES
     this.#deleted = 0
-  }
-
-  /** Returns the known id for a value from parameters; undefined if there is no entry. */
-  findId(id: unknown): RpcId | undefined {
-    if (typeof id === 'string' || typeof id === 'number') {
-      if (this.#entries.has(id)) return id
-      if (Number.isInteger(id) && !Number.isSafeInteger(id)) return this.#findRoundedId(id as number)
-    }
-    return undefined
-  }
-
-  /** Finds a long id that arrived rounded, if unambiguous. */
-  #findRoundedId(id: number): RpcId | undefined {
-    const [match, secondMatch] = [...this.#entries.keys()].filter(key => typeof key === 'bigint' && Number(key) === id)
-    return secondMatch === undefined ? match : undefined
   }
 
   /** Returns the oldest entry. */

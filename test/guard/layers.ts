@@ -71,7 +71,7 @@ export const PARTS: readonly Part[] = [
   {
     part: 'net',
     path: /^src\/net\//,
-    holds: 'HTTP clients, guarded fetch, WebSockets, lines and Unix sockets, for listeners and upstreams',
+    holds: 'HTTP clients, guarded fetch, WebSockets, write timeouts and Unix sockets, for listeners and upstreams',
     may: [...CONTRACT],
   },
   {

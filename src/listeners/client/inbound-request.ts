@@ -344,8 +344,7 @@ export class OpenRequests {
   /** Handles `notifications/cancelled` for an exact id match; `initialize` cannot be cancelled. */
   cancel(params: JsonObject | undefined): void {
     const { requestId, reason } = params ?? {}
-    const id = this.#peer.received.findId(requestId)
-    const request = id === undefined ? undefined : this.#peer.received.get(id)
+    const request = this.#peer.received.get(requestId as RpcId)
     if (request === undefined || request.method === 'initialize') return
     request.isCancelled = true
     request.cancel(typeof reason === 'string' ? reason : 'cancelled by client')

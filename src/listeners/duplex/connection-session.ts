@@ -65,15 +65,11 @@ export class ConnectionSession {
   /** The session for a request; undefined if it must be opened first. */
   find(era: Era, client: ClientDescription | undefined): Session | undefined {
     if (this.#root === undefined || this.#client === undefined) return undefined
-    if (era === 'legacy')
-      return this.#client.era === 'legacy' ? this.#updateLegacy(this.#root, this.#client, client) : undefined
+    if (era === 'modern') return this.#root
+    if (this.#client.era !== 'legacy') return undefined
+    // A late or repeated `initialize` updates the client info of the same session.
+    Object.assign(this.#client, client)
     return this.#root
-  }
-
-  /** A late or repeated `initialize` updates the client info of the same session. */
-  #updateLegacy(root: Session, existing: ClientDescription, client: ClientDescription | undefined): Session {
-    if (client !== undefined) Object.assign(existing, client)
-    return root
   }
 
   /** Returns the cached object for equal client info. */

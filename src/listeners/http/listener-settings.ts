@@ -125,11 +125,7 @@ export interface ListenerEndpoint {
   readonly profile?: string
 }
 
-interface EndpointPaths {
-  readonly path: string
-  readonly sse?: false | { readonly path: string; readonly messages: string }
-  readonly ws?: false | { readonly path: string }
-}
+type EndpointPaths = Pick<HttpListenerSpec, 'path'> & Partial<Pick<HttpListenerSpec, 'sse' | 'ws'>>
 
 /** Lists the paths that a listener serves itself. If two are equal, the first wins. */
 export function listEndpoints(

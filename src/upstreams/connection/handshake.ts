@@ -15,6 +15,7 @@ import {
   isModern,
 } from '../../protocol/methods.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from './connection.ts'
 
@@ -71,7 +72,7 @@ async function probeServer(options: HandshakeDeps, connection: Connection): Prom
     failure = error
     return undefined
   })
-  const first = await waitForProbe(discovery, connection, options)
+  const first = await waitForProbe(discovery, options)
   if (first !== 'late' && first !== undefined) return completeHandshake(connection, first, options)
   if (options.era === 'modern') return rejectVersion(options, first === 'late' ? await discovery : first, connection)
   const isDoubtful = first === 'late' || failure !== undefined
@@ -128,17 +129,8 @@ function completeHandshake(connection: Connection, server: ServerDescription, { 
 }
 
 /** Returns the probe outcome, or 'late' if the server did not answer in time. */
-async function waitForProbe<T>(
-  discovery: Promise<T>,
-  connection: Connection,
-  { clock, probeMs, era }: HandshakeDeps,
-): Promise<T | 'late'> {
-  if (era !== 'auto') return discovery
-  let disarm = (): void => undefined
-  const timeout = new Promise<'late'>(resolve => {
-    disarm = clock.after(probeMs, () => resolve('late'))
-  })
-  return Promise.race([discovery, timeout]).finally(disarm)
+async function waitForProbe<T>(discovery: Promise<T>, { clock, probeMs, era }: HandshakeDeps): Promise<T | 'late'> {
+  return era !== 'auto' || (await settlesWithin(clock, probeMs, discovery)) ? discovery : 'late'
 }
 
 /** True if the probe was answered by a non-modern server, or not at all: try `initialize`. */

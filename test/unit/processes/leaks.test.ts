@@ -84,17 +84,6 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     assert.equal(watchdogsOf(run).length, 1)
   })
 
-  it('gets a new guardian when somebody ends the old one', async t => {
-    const { upstream, logs } = await bench(t, escaping(randomUUID(), ''))
-    await upstream.start()
-    const [old] = watchdogsOf(runOf(upstream))
-
-    process.kill(old?.pid ?? assert.fail(), 'SIGKILL')
-
-    await until(() => watchdogsOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid), 'there is another one')
-    assert.ok(logs.some(line => line.message.startsWith('process watchdog exited')))
-  })
-
   it('of a gateway that lives is left alone by the start of another', async t => {
     const [cookie, next] = [randomUUID(), randomUUID()]
     const { gateway } = await gatewayWith(cookie, 'daemon')

@@ -22,7 +22,6 @@ export class EventStore {
   #bytes = 0
   #lastStream = 0
   #lastEvent = 0
-  #isClosed = false
 
   constructor(memory: MemoryBudget) {
     this.#hold = new MemoryShare(memory)
@@ -35,26 +34,20 @@ export class EventStore {
     return stream
   }
 
-  /** Creates an event without content. */
-  createEvent(stream: ResumableStream, message: Buffer | string = ''): StoredEvent {
-    const number = ++this.#lastEvent
-    return { id: `${stream.id}.${number}`, number, stream, message, size: Buffer.byteLength(message) }
+  createId(stream: ResumableStream): string {
+    return `${stream.id}.${++this.#lastEvent}`
   }
 
-  /** Stores a message unless it is too large, and gives it an id. */
-  store(stream: ResumableStream, message: Buffer | string): StoredEvent {
-    const event = this.createEvent(stream, message)
-    if (this.#isClosed || event.size > MAX_BYTES) return event
+  /** Gives a message an id, and stores it unless it is too large. */
+  add(stream: ResumableStream, message: Buffer | string): { readonly id: string; readonly isStored: boolean } {
+    const id = this.createId(stream)
+    const event = { id, number: this.#lastEvent, stream, message, size: Buffer.byteLength(message) }
+    if (event.size > MAX_BYTES) return { id, isStored: false }
     this.#events.push(event)
     this.#bytes += event.size
     while (this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES || !this.#hold.claim(this.#bytes))
       this.#dropOldest()
-    return event
-  }
-
-  /** True if the event, the newest, was stored. */
-  isStored(event: StoredEvent): boolean {
-    return this.#events.at(-1) === event
+    return { id, isStored: this.#events.at(-1) === event }
   }
 
   /** A stream's stored events after a position. */
@@ -79,7 +72,6 @@ export class EventStore {
 
   /** Called when the session ends. */
   close(): void {
-    this.#isClosed = true
     this.#hold.release()
     this.#bytes = 0
     this.#events = []
@@ -122,7 +114,7 @@ export class ResumableStream implements EventStreamWriter {
 
   /** Sends an event id ahead of any message. */
   prime(): void {
-    this.#live.sendPrimingEvent(this.#store.createEvent(this).id)
+    this.#live.sendPrimingEvent(this.#store.createId(this))
   }
 
   retryAfter(ms: number): void {
@@ -132,23 +124,23 @@ export class ResumableStream implements EventStreamWriter {
   /** Sends a message, and stores it for a reader that resumes. */
   notify(message: string): boolean {
     if (this.#isOver) return false
-    const event = this.#store.store(this, message)
-    return this.#live.notify(message, event.id) || this.#store.isStored(event)
+    const { id, isStored } = this.#store.add(this, message)
+    return this.#live.notify(message, id) || isStored
   }
 
   send(message: Buffer | string): boolean {
     if (this.#isOver) return false
-    const event = this.#store.store(this, message)
-    return this.#live.send(message, event.id) || this.#store.isStored(event)
+    const { id, isStored } = this.#store.add(this, message)
+    return this.#live.send(message, id) || isStored
   }
 
   end(message?: Buffer | string): void {
     if (this.#isOver) return
     this.#isOver = true
-    const last = message === undefined ? undefined : this.#store.store(this, message)
+    const last = message === undefined ? undefined : this.#store.add(this, message)
     this.#live.end(message, last?.id)
     const isEmpty = last === undefined && this.#store.listAfter({ stream: this, after: 0 }).length === 0
-    if (isEmpty || (last !== undefined && !this.#store.isStored(last))) this.#store.forget(this)
+    if (isEmpty || last?.isStored === false) this.#store.forget(this)
   }
 
   /** Attaches a new reader that has read up to an event, and detaches the previous one. */
