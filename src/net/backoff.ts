@@ -14,14 +14,13 @@ export interface RestartDelay {
 
 /** Restarts a server with exponential backoff, and within a budget if each start costs a process. */
 export class RestartPolicy {
-  readonly #backoff: Backoff
+  readonly #backoff = new Backoff()
   readonly #isBounded: boolean
   /** Times of the failed starts since the last healthy minute. */
   #failures: number[] = []
 
-  constructor(isBounded: boolean, backoff = new Backoff()) {
+  constructor(isBounded: boolean) {
     this.#isBounded = isBounded
-    this.#backoff = backoff
   }
 
   /** Records a connection that ended after this many healthy milliseconds. */
@@ -63,17 +62,12 @@ export const HEALTHY_MS = 60_000
 
 /** Exponential backoff with jitter, so that several servers do not retry in step. */
 export class Backoff {
-  readonly #random: () => number
   #tries = 0
-
-  constructor(random: () => number = Math.random) {
-    this.#random = random
-  }
 
   /** Milliseconds to wait before the next try: half to all of 500 ms, 1 s, 2 s, … 30 s. */
   next(): number {
     const longest = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(this.#tries++, 16))
-    return Math.round(longest * (0.5 + 0.5 * this.#random()))
+    return Math.round(longest * (0.5 + 0.5 * Math.random()))
   }
 
   reset(): void {

@@ -53,13 +53,10 @@ function isWithin(inner: string, outer: string): boolean {
 function sortMounts(mounts: readonly Mount[]): Mount[] {
   return mounts
     .map(each => ({ each, real: resolveExisting(each.path) }))
-    .sort((a, b) => comparePaths(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false))
+    .sort(
+      (a, b) => a.real.length - b.real.length || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false),
+    )
     .map(({ each }) => each)
-}
-
-function comparePaths(a: string, b: string): number {
-  const [left, right] = [a, b].map(each => each.replaceAll('/', '\0'))
-  return left === right ? 0 : (left ?? '') < (right ?? '') ? -1 : 1
 }
 
 function resolvePlace({ directory, ...rest }: PrivatePath): PrivatePath {

@@ -15,7 +15,7 @@ const ERROR =
 /** Lines above this rate are only counted. */
 const MAX_PER_SECOND = 100
 const MAX_LINE_LENGTH = 4096
-const KEPT_BYTES = 8192
+const MAX_LAST_LINES = 20
 /** Longest excerpt in an error. */
 const MAX_SHOWN_LENGTH = 300
 
@@ -34,7 +34,8 @@ export class StderrReader {
   /** Set once the process is spawned. */
   pid: number | undefined = undefined
   readonly #lines: LineSplitter
-  #tail: Buffer = Buffer.alloc(0)
+  /** Last lines, for errors. */
+  #last: string[] = []
   #windowStart = -Infinity
   #count = 0
   #suppressed = 0
@@ -49,7 +50,6 @@ export class StderrReader {
   }
 
   push(chunk: Buffer): void {
-    this.#tail = Buffer.concat([this.#tail, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
     this.#lines.push(chunk)
   }
 
@@ -60,11 +60,12 @@ export class StderrReader {
 
   /** Last lines for an error detail, if any. */
   get lastOutput(): string | undefined {
-    const last = summarizeStderr(this.#options.hide(stripEscapes(this.#tail.toString('utf8'))))
+    const last = summarizeStderr(this.#options.hide(stripEscapes(this.#last.join('\n'))))
     return last === '' ? undefined : formatPeerText(last, MAX_SHOWN_LENGTH)
   }
 
   #line(line: string): void {
+    this.#last = [...this.#last.slice(1 - MAX_LAST_LINES), line]
     const { log, clock } = this.#options
     const now = clock.now()
     if (now - this.#windowStart >= 1000) {

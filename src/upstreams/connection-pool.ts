@@ -1,6 +1,7 @@
 import type {
   Answer,
   Call,
+  EvictableProcesses,
   Notification,
   Principal,
   ServerDescription,
@@ -102,8 +103,6 @@ export class ConnectionPool {
   readonly #callers = new Map<string, Principal>()
   /** Servers that refused the legacy era. */
   readonly #modernOnly = new WeakSet<ServerDescription>()
-  /** True once a modern server accepted the legacy era. */
-  #isDual = false
   #isStopped = false
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
   /** Restarts by removed supervisors. */
@@ -237,7 +236,6 @@ export class ConnectionPool {
   /** The server was replaced: reconnects the main connections and closes all others. */
   restart(reason: string): void {
     this.eraMemory.forgetEra()
-    this.#isDual = false
     for (const pooled of this.#connections.values()) {
       const { supervisor, main } = pooled
       if (main !== undefined) this.#remove(pooled)
@@ -375,7 +373,7 @@ export class ConnectionPool {
     if (isInitializeRefusal(error)) return true
     // Network errors do not reflect the server's support.
     const hasFailed = error instanceof GatewayError && error.code === 'GW_UPSTREAM_START'
-    return hasFailed && !this.#isDual && !transport.streams
+    return hasFailed && !transport.streams
   }
 
   #addForCall(key: string, session: Session, main: PooledConnection, { project, era }: KeyParts): PooledConnection {
@@ -487,10 +485,9 @@ export class ConnectionPool {
   }
 
   #recordState({ supervisor, era }: PooledConnection, state: UpstreamState): void {
-    if (era !== undefined && state === 'ready') this.#isDual = true
     const problem = state === 'failed' ? getOwnerProblem(supervisor) : undefined
-    // A first failure in another era is not the server's.
-    if (problem !== undefined && (era === undefined || this.#isDual)) this.recordProblem(problem)
+    // A failure in another era is not the server's.
+    if (problem !== undefined && era === undefined) this.recordProblem(problem)
   }
 
   #handleMainChange(main: PooledConnection, state: UpstreamState): void {
@@ -547,13 +544,14 @@ export class ConnectionPool {
     pooled.supervisor.goIdle(why)
   }
 
-  #createEvictable(): { readonly idleSince: number | undefined; evict(): void } {
+  #createEvictable(): EvictableProcesses {
     const find = (): PooledConnection | undefined =>
       this.#listIdle().find(({ supervisor }) => supervisor.connection !== undefined)
-    const getIdleSince = (pooled = find()): number | undefined => pooled && this.#getIdleSince(pooled)
+    const getIdleSince = (pooled: PooledConnection): number | undefined => this.#getIdleSince(pooled)
     return {
       get idleSince() {
-        return getIdleSince()
+        const pooled = find()
+        return pooled && getIdleSince(pooled)
       },
       evict: () => {
         const pooled = find()

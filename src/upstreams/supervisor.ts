@@ -102,9 +102,9 @@ export class Supervisor {
   /** Closing connections; a stop waits for them. */
   readonly #closing = new ClosingConnections()
 
-  constructor(host: SupervisorDeps, restarts = new RestartPolicy(host.isProcess)) {
+  constructor(host: SupervisorDeps) {
     this.#host = host
-    this.#restarts = restarts
+    this.#restarts = new RestartPolicy(host.isProcess)
   }
 
   /** Resolves when the first attempt has succeeded or failed. Restarts a stopped supervisor. */

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { UndiciClient, type UndiciClientOptions } from '../../../src/net/undici-client.ts'
 import { authority } from '../fixtures/certificates.ts'
-import { post, send } from '../fixtures/http-client-kit.ts'
+import { send } from '../fixtures/http-client-kit.ts'
 import { startProxy } from '../fixtures/proxy.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { listenOn } from '../../fixtures/listen.ts'
@@ -100,22 +100,6 @@ describe('HTTP/2', () => {
     assert.equal(await send(client(t, old.url, { tls: { ca }, http2: true })).over, '200 ok')
     assert.equal(await send(client(t, both.url, { tls: { ca } })).over, '200 ok')
     assert.deepEqual([old.seen, both.seen], [['1.1 nobody'], ['1.1 nobody']])
-  })
-
-  it('has its headers, its status and its pieces as HTTP/1.1 has them', async t => {
-    const answer: Secure['answer'] = (request, response) => {
-      response.writeHead(202, { 'mcp-session-id': 'one', 'content-type': 'text/event-stream' })
-      response.write(`data: ${String(request.headers['x-a'])} ${request.url}\n\n`)
-      setImmediate(() => response.end('data: 2\n\n'))
-    }
-    const { url } = await secureServer(t, { answer })
-    const http = client(t, url, { tls: { ca }, http2: true })
-    const log = post(http, { headers: { 'x-a': 'b' } })
-    assert.equal(await log.over.promise, 'data: b /mcp\n\ndata: 2\n\n')
-    const { status, headers } = await log.head.promise
-    assert.deepEqual([status, headers['mcp-session-id'], headers['content-type']], [202, 'one', 'text/event-stream'])
-    assert.deepEqual(log.events, ['send', 'head 202', 'end'])
-    assert.equal(log.pieces.length, 2)
   })
 })
 

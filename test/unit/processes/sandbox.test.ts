@@ -114,7 +114,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
 
     const shown = createSandboxArguments('bwrap', site).filter(each => each.startsWith(home))
 
-    assert.deepEqual([...new Set(shown)], [`${home}/.local/bin`, `${home}/.nvm/v24`])
+    assert.deepEqual([...new Set(shown)].sort(), [`${home}/.local/bin`, `${home}/.nvm/v24`])
   })
 
   it('show the repository of a git worktree only where that says so, too', t => {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parseServerMessage } from '../../../src/protocol/jsonrpc.ts'
-import { proveValue, proofResult } from '../../../src/protocol/json/wasm/proof.ts'
+import { proveValue } from '../../../src/protocol/json/wasm/proof.ts'
 import { isParsed } from './json-verdict.ts'
 
 /** Text as tools send it: escapes, code, UTF-8, long runs without any, and what JSON forbids. */
@@ -47,15 +47,6 @@ const long = fc.array(fc.tuple(filler, fc.string()), { maxLength: 6 }).map(parts
 const value = fc.jsonValue({ maxDepth: 4 })
 const document = fc.tuple(value, fc.array(long, { minLength: 1, maxLength: 4 }), fc.nat({ max: 3 }))
 
-/** Elements of a list, of which few are no JSON. */
-const element = fc.oneof(
-  {
-    weight: 30,
-    arbitrary: fc.constantFrom('0', '7', '10', '123456', '-1', '1.5', '1e5', ' 2', '3 ', '\n4', '  5', '[]'),
-  },
-  { weight: 1, arbitrary: fc.constantFrom('00', '01', '-', '1.', '', 'x', '6 6') },
-)
-
 function textOf([inner, longs, space]: [unknown, string[], number]): string {
   return JSON.stringify({ inner, longs, again: [inner, [], {}] }, undefined, space)
 }
@@ -72,7 +63,6 @@ function isTaken(result: string): boolean {
   return parseServerMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`)).kind === 'response'
 }
 
-const MAX_TOKENS = 1_000_000
 const edit = fc.tuple(fc.nat(), fc.nat({ max: 3 }), scrap)
 const RUNS = Number(process.env.FUZZ_RUNS ?? 3000)
 
@@ -110,21 +100,4 @@ test('a runtime without WebAssembly reads long JSON all the same', () => {
     console.log(typeof WebAssembly, kind, read('{"a":"' + 'a'.repeat(100000) + '\\t"}'))`
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script]
   assert.equal(execFileSync(process.execPath, flags, { encoding: 'utf8' }).trim(), 'undefined response malformed')
-})
-
-test('a list of numbers is proven exactly where it is JSON, wherever a piece of it ends', () => {
-  const list = fc.array(element, { minLength: 1, maxLength: 40 }).map(all => `[${all.join(',')}]`)
-  const property = fc.property(list, fc.integer({ min: 1, max: 40 }), (text, first) => {
-    const bytes = Buffer.from(`${text}}`)
-    assert.equal(proveValue(bytes, 0, bytes.length, 1, 0, first), isParsed(text) ? text.length : -1, text)
-  })
-  fc.assert(property, { numRuns: RUNS })
-})
-
-test('whole numbers in a list are counted as all values are', () => {
-  const bytes = Buffer.from(`[${'1,'.repeat(9)}1]}`)
-  assert.equal(proveValue(bytes, 0, bytes.length, 1, 0), bytes.length - 1)
-  assert.equal(proofResult.tokens, 11)
-  assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 11), bytes.length - 1)
-  assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 10), -1)
 })
