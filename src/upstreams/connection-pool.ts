@@ -105,8 +105,6 @@ export class ConnectionPool {
   readonly #modernOnly = new WeakSet<ServerDescription>()
   #isStopped = false
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
-  /** Restarts by removed supervisors. */
-  #restarts = 0
   #unregister: (() => void) | undefined
 
   constructor(deps: ConnectionPoolDeps) {
@@ -158,7 +156,7 @@ export class ConnectionPool {
     return {
       instances,
       inFlight: instances.reduce((sum, { inFlight }) => sum + inFlight, 0),
-      restarts: this.#listSupervisors().reduce((sum, { restarts }) => sum + restarts, this.#restarts),
+      restarts: this.#listSupervisors().reduce((sum, { restarts }) => sum + restarts, 0),
       ...this.#lastError,
     }
   }
@@ -583,11 +581,10 @@ export class ConnectionPool {
     this.#connections.delete(key)
     this.#callers.delete(key)
     this.subscriptions.move(subscriptions, main?.subscriptions)
-    const closing = supervisor.stopAfterLastCall().finally(() => {
-      this.#closing.delete(supervisor)
-      this.#restarts += supervisor.restarts
-    })
-    this.#closing.set(supervisor, closing)
+    this.#closing.set(
+      supervisor,
+      supervisor.stopAfterLastCall().finally(() => this.#closing.delete(supervisor)),
+    )
   }
 }
 

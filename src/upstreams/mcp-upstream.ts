@@ -216,7 +216,7 @@ export class McpUpstream implements Upstream {
   /** Probes again, as the server may have been replaced; restarts if it changed. */
   async #recoverFromAnswer(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
     if (!(await this.#replacement.hasOtherEra(connection))) return answer
-    this.#restart()
+    this.#pool.restart(OTHER_ERA)
     return REPEATABLE.has(call.method) ? this.#retryCall(call) : answer
   }
 
@@ -249,12 +249,8 @@ export class McpUpstream implements Upstream {
     }
     const isDoubtful = this.#isInMainEra(connection) && this.#replacement.isRaisedByStatus(status, connection)
     if (!isDoubtful || !(await this.#replacement.hasOtherEra(connection))) return false
-    this.#restart()
-    return true
-  }
-
-  #restart(): void {
     this.#pool.restart(OTHER_ERA)
+    return true
   }
 
   /** Logs a server error for the owner only, as the text may quote credentials, and stores it for `ps` and `inspect`. */

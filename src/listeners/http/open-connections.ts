@@ -1,10 +1,10 @@
-import type { Clock, Gate, Log, Principal } from '../../api/index.ts'
+import type { Clock, Gate, Principal } from '../../api/index.ts'
 import { ANONYMOUS, authorizationKey, principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import type { MessageContext, Channel } from '../../net/channel.ts'
 import { IdleSweeper, Ticker } from '../../util/clock.ts'
 import type { Admission } from '../client/inbound-request.ts'
-import type { DuplexOptions } from '../duplex/duplex-connection.ts'
+import type { DuplexDeps, DuplexOptions } from '../duplex/duplex-connection.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import type { AuthResult, RequestHeaders, Refusal } from './http-request.ts'
 import { createTooManyRefusal } from './http-request.ts'
@@ -49,11 +49,7 @@ type ConnectionOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile
   readonly principal: Principal
 }
 
-interface ConnectionContext {
-  readonly name: string
-  readonly gate: Gate
-  readonly log: Log
-  readonly clock: Clock
+interface ConnectionContext extends DuplexDeps {
   readonly quota: SessionQuota
   readonly admission: Admission
   readonly isStopping: boolean
@@ -83,12 +79,8 @@ export class OpenConnections {
     return this.#open.size
   }
 
-  begin(
-    { name, gate, log, clock, quota, admission }: ConnectionContext,
-    channel: NetworkChannel,
-    options: ConnectionOptions,
-  ): void {
-    const context = { name, gate, log, clock }
+  begin(context: ConnectionContext, channel: NetworkChannel, options: ConnectionOptions): void {
+    const { quota, admission } = context
     const { principal } = options
     const connection = new DuplexConnection({ channel, context, graceMs: 0, admission, ...options })
     quota.count(principal, 1)

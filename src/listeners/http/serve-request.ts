@@ -25,35 +25,18 @@ import { openEventStream, handleMessagePost } from './sse.ts'
 type EndpointHandler = (arrival: Arrival) => Promise<void> | void
 
 const HANDLERS: Readonly<Record<EndpointKind, ReadonlyMap<string, EndpointHandler>>> = {
-  mcp: new Map<string, EndpointHandler>([
-    ['GET', handleGet],
-    ['POST', handlePost],
-    ['DELETE', handleDelete],
-    ['OPTIONS', handlePreflight],
-  ]),
-  sse: new Map<string, EndpointHandler>([
-    ['GET', openEventStream],
-    ['OPTIONS', handlePreflight],
-  ]),
-  messages: new Map<string, EndpointHandler>([
-    ['POST', handleMessagePost],
-    ['OPTIONS', handlePreflight],
-  ]),
-  ws: new Map<string, EndpointHandler>([
-    ['GET', sendUpgradeRequired],
-    ['OPTIONS', handlePreflight],
-  ]),
-  live: new Map<string, EndpointHandler>([
-    ['GET', sendLiveness],
-    ['HEAD', sendLiveness],
-    ['OPTIONS', handlePreflight],
-  ]),
-  ready: new Map<string, EndpointHandler>([
-    ['GET', sendReadiness],
-    ['HEAD', sendReadiness],
-    ['OPTIONS', handlePreflight],
-  ]),
+  mcp: mapMethods({ GET: handleGet, POST: handlePost, DELETE: handleDelete }),
+  sse: mapMethods({ GET: openEventStream }),
+  messages: mapMethods({ POST: handleMessagePost }),
+  ws: mapMethods({ GET: sendUpgradeRequired }),
+  live: mapMethods({ GET: sendLiveness, HEAD: sendLiveness }),
+  ready: mapMethods({ GET: sendReadiness, HEAD: sendReadiness }),
 }
+
+function mapMethods(handlers: Readonly<Record<string, EndpointHandler>>): ReadonlyMap<string, EndpointHandler> {
+  return new Map(Object.entries(handlers))
+}
+
 const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
 const PREFLIGHT_HEADERS = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
@@ -144,24 +127,22 @@ function setCorsHeaders(origin: string, response: ServerResponse): void {
 
 function routeArrival(arrival: Arrival): Promise<void> | void {
   const { request, headers, endpoint } = arrival
-  if (endpoint === undefined) return routeUnknownPath(arrival)
+  const { method = '' } = request
+  // Preflights are unauthenticated.
+  if (method === 'OPTIONS') return handlePreflight(arrival)
+  if (endpoint === undefined) return servePath(arrival) ?? sendNotFound(arrival)
   if (endpoint.profile !== undefined) headers.profile = endpoint.profile
-  headers.choices = parseChoices(request.url)
-  const handlers = HANDLERS[endpoint.kind]
-  const handler = handlers.get(request.method ?? '')
-  return handler === undefined ? sendMethodNotAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
+  const canChoose = endpoint.kind === 'mcp' || endpoint.kind === 'sse'
+  const refused = canChoose ? applyChoices(arrival.context, request, headers) : undefined
+  if (refused !== undefined) return refuseUnread(arrival, refused)
+  const handle = HANDLERS[endpoint.kind].get(method) ?? sendMethodNotAllowed
+  return handle(arrival)
 }
 
 function sendUpgradeRequired({ request, response }: Arrival): void {
   request.resume()
   const refused = createRefusal(426, 'Upgrade required: this is a WebSocket endpoint')
   sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
-}
-
-function routeUnknownPath(arrival: Arrival): Promise<void> | void {
-  // Preflights are unauthenticated.
-  if (arrival.request.method === 'OPTIONS') return handlePreflight(arrival)
-  return servePath(arrival) ?? sendNotFound(arrival)
 }
 
 function sendLiveness({ request, response }: Arrival): void {
@@ -199,8 +180,10 @@ function sendNotFound({ context, request, response }: Arrival): void {
   )
 }
 
-function sendMethodNotAllowed({ request, response }: Arrival, allow: string): void {
+function sendMethodNotAllowed({ request, response, endpoint }: Arrival): void {
   request.resume()
+  const methods = endpoint === undefined ? [] : HANDLERS[endpoint.kind].keys()
+  const allow = [...methods, 'OPTIONS'].join(', ')
   sendRefusal(response, { ...createRefusal(405, 'Method not allowed'), headers: { allow } })
 }
 

@@ -8,9 +8,7 @@ import {
   encodeResult,
   parseMessage,
   parseServerMessage,
-  writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
-import { joinPieces, getByteLength } from '../../../src/util/messages.ts'
 import { editObject } from '../../../src/protocol/json/json-members.ts'
 
 function parse(text: string): ReturnType<typeof parseMessage> {
@@ -152,22 +150,4 @@ describe('any message', () => {
       { numRuns: 300 },
     )
   })
-})
-
-test('a small result is written as text with a character for each byte, and is the same message', () => {
-  for (const id of [1, 'a', 'ö', '€', '"\\']) {
-    const result = Buffer.from(JSON.stringify({ text: 'ä€😀\u2028' }))
-    const written = writeResult(id, result)
-    assert.equal(getByteLength(written), encodeResult(id, result).length)
-    assert.deepEqual(joinPieces(written), encodeResult(id, result))
-  }
-})
-
-test('a large result is written in pieces, itself among them, and is the same message', () => {
-  for (const length of [10, 100_000]) {
-    const result = Buffer.from(JSON.stringify({ text: 'ä'.repeat(length) }))
-    const written = writeResult('ö', result)
-    assert.deepEqual(joinPieces(written), encodeResult('ö', result))
-    assert.equal(Array.isArray(written) && written.includes(result), length > 10)
-  }
 })

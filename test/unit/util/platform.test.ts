@@ -29,14 +29,6 @@ function site(...files: string[]): ProgramSearchDeps {
   return { platform: windows, isProgram: file => there.has(file.toLowerCase()) }
 }
 
-test('a system is asked for what it has, and each of these differs somewhere', () => {
-  for (const key of ['hasGroups', 'hasModes', 'hasPipes', 'hasLimits'] as const)
-    assert.ok(linux[key] === mac[key] && mac[key] !== windows[key], key)
-  for (const key of ['hasProc', 'hasSandbox'] as const)
-    assert.deepEqual([linux[key], mac[key], windows[key]], [true, false, false], key)
-  assert.equal(getPlatform().name, process.platform)
-})
-
 test('programs of one machine meet at a file, and on Windows at a pipe that no directory is put before', () => {
   assert.equal(getSocketAddress('/run/me', 'a.sock', linux), '/run/me/a.sock')
   assert.equal(getSocketAddress('/run/me', 'tapgate-me-a', windows), '\\\\.\\pipe\\tapgate-me-a')
