@@ -1,5 +1,4 @@
-import type { UpstreamContext } from '../../api/index.ts'
-import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
+import type { UpstreamContext, UpstreamEndpoint } from '../../api/index.ts'
 import { HttpClient } from '../../net/http-client.ts'
 import type {
   RequestControl,
@@ -17,17 +16,14 @@ import { createAuthorizedClient } from './authorized-client.ts'
 
 const CONNECT_MS = 5000
 
-/** Upstream keys that affect HTTP connections. */
-export type HttpReach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
-
 /** Creates the HTTP client for an upstream, with its authorizer's credentials. */
-export function openClient(reach: HttpReach, context: UpstreamContext, connections: number): HttpTransport {
+export function openClient(reach: UpstreamEndpoint, context: UpstreamContext, connections: number): HttpTransport {
   return createAuthorizedClient(createPlainClient(reach, context, connections, createReplyRewriter(reach.url)), context)
 }
 
 /** Returns the fast client, or the undici one for proxies, certificates or HTTP/2. */
 export function createPlainClient(
-  { url, proxy, tls, http2 }: HttpReach,
+  { url, proxy, tls, http2 = false }: UpstreamEndpoint,
   context: UpstreamContext,
   connections: number,
   detour?: ReplyRewriter,

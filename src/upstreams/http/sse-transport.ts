@@ -1,5 +1,5 @@
 import type { EncodedMessage } from '../../util/messages.ts'
-import type { Exchange, UpstreamContext } from '../../api/index.ts'
+import type { Exchange, UpstreamContext, UpstreamEndpoint } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import type { Reason } from '../../errors/errors.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
@@ -20,7 +20,6 @@ import {
   createStatusError,
   describeUnreachable,
 } from './http-failures.ts'
-import type { HttpReach } from './open-client.ts'
 import { openClient } from './open-client.ts'
 import { addCallHeaders, createQuery, createStandingHeaders, createTargetUrl, withQuery } from './request.ts'
 import { WholeBody, getChallenge, createEventReader, isEventStream } from './response-reader.ts'
@@ -31,7 +30,7 @@ const CONNECTIONS = 64
 /** Messages queued until the endpoint is known. */
 const MAX_QUEUED = 1000
 
-type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'query' | 'maxReply'> & HttpReach
+type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'query' | 'maxReply'> & UpstreamEndpoint
 
 /** HTTP+SSE (2024-11-05): POSTs messages, and receives all replies on one stream. */
 export class SseTransport implements Transport {

@@ -25,13 +25,7 @@ const CONNECTIONS = 64
 
 /** HTTP for upstreams that do not use MCP, over the same client. */
 export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamContext): UpstreamHttp {
-  const { url, proxy, tls, http2 = false } = reach
-  const clientOptions = {
-    ...{ url, http2 },
-    ...(proxy === undefined ? {} : { proxy }),
-    ...(tls === undefined ? {} : { tls }),
-  }
-  const client = createPlainClient(clientOptions, context, CONNECTIONS)
+  const client = createPlainClient(reach, context, CONNECTIONS)
   const { name, version } = context.gateway
   return {
     request: request =>
