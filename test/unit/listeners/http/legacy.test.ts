@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { result } from './fake-gate.ts'
 import { INITIALIZE, initialize, JSON_HEADERS, legacy, send, serve, type Message } from './client.ts'
 
 const { id: _id, jsonrpc: _jsonrpc, ...INIT } = INITIALIZE
