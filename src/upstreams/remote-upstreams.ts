@@ -1,6 +1,5 @@
 import type { UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { Plugin } from '../plugin.ts'
-import { definePlugin } from '../plugin.ts'
 import { MemoryBudget } from '../net/backlog.ts'
 import type { OpenTransport } from './connection-pool.ts'
 
@@ -10,7 +9,7 @@ type ConfigOf<Type> = Extract<UpstreamConfig, { readonly type: Type }>
 type LoadTransport<Type> = () => Promise<(spec: ConfigOf<Type>, context: UpstreamContext) => OpenTransport>
 
 function defineUpstreams<Type extends 'ws' | 'sse' | 'http'>(type: Type, load: LoadTransport<Type>): Plugin<undefined> {
-  return definePlugin<undefined>({
+  return {
     name: `call-${type}`,
     claims: { always: true },
     async setup({ hooks, config }) {
@@ -23,7 +22,7 @@ function defineUpstreams<Type extends 'ws' | 'sse' | 'http'>(type: Type, load: L
           isOfType(spec) ? new McpUpstream(spec, context, createOpener(spec, context)) : undefined,
         )
     },
-  })
+  }
 }
 
 /** Upstreams with type `ws`: WebSocket servers in either era. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, AskReply, ClientDescription } from '../../api/index.ts'
-import { hasFailed } from '../../api/exchange.ts'
 import type { TaskState } from '../../protocol/era/convert.ts'
 import { isTerminal, removeRelatedTask } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'

@@ -1,15 +1,4 @@
-import type { IncomingMessage } from 'node:http'
-import type {
-  Choices,
-  ClientDescription,
-  Gate,
-  Principal,
-  Refusal,
-  RpcError,
-  Answer,
-  Log,
-  Notification,
-} from '../../api/index.ts'
+import type { Choices, ClientDescription, RpcError, Answer, Log, Notification } from '../../api/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { Era, ClientVersion } from '../../protocol/methods.ts'

@@ -5,7 +5,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
 import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
 import { OVERLOADED } from '../client/inbound-request.ts'
-import { applyChoices, convertException } from '../client/client-protocol.ts'
+import { convertException, parseChoices } from '../client/client-protocol.ts'
 import {
   createCredentials,
   authenticateRequest,
@@ -132,9 +132,7 @@ function routeArrival(arrival: Arrival): Promise<void> | void {
   if (method === 'OPTIONS') return handlePreflight(arrival)
   if (endpoint === undefined) return servePath(arrival) ?? sendNotFound(arrival)
   if (endpoint.profile !== undefined) headers.profile = endpoint.profile
-  const canChoose = endpoint.kind === 'mcp' || endpoint.kind === 'sse'
-  const refused = canChoose ? applyChoices(arrival.context, request, headers) : undefined
-  if (refused !== undefined) return refuseUnread(arrival, refused)
+  headers.choices = parseChoices(request.url)
   const handle = HANDLERS[endpoint.kind].get(method) ?? sendMethodNotAllowed
   return handle(arrival)
 }

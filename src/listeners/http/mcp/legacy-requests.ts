@@ -4,13 +4,7 @@ import { encodeError } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, isLegacy } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
-import {
-  checkInitialize,
-  hasSameChoices,
-  parseLegacyClient,
-  checkMethod,
-  convertException,
-} from '../../client/client-protocol.ts'
+import { checkInitialize, parseLegacyClient, checkMethod, convertException } from '../../client/client-protocol.ts'
 import type { ResponseWriter } from '../../client/inbound-request.ts'
 import { InboundRequest } from '../../client/inbound-request.ts'
 import type { HttpContext } from '../http-context.ts'

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cutJson, readJson } from '../../../../plugins/shape/cut-json.ts'
-import { parseDropPath, removePath, compilePick } from '../../../../plugins/shape/pick-expression.ts'
-import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
+import { cutJson, readJson, shapeResult } from '../../../../plugins/shape/shape-result.ts'
+import { parseDropPath, removePath, compilePick } from '../../../../plugins/shape/shaping-rules.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
