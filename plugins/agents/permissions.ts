@@ -1,19 +1,11 @@
 import { resolve } from 'node:path'
-import type { JsonObject } from '../../src/plugin.ts'
-import { compileGlobs, isObject } from '../../src/plugin.ts'
+import { compileGlobs, escapeInvisible } from '../../src/plugin.ts'
 import { isWithin, resolveRealPath } from './allowed-paths.ts'
 import type { AgentToolCall, PermissionVerdict } from './types.ts'
 import type { PermissionPolicy } from './settings.ts'
 
-/** Invisible or misleading characters: controls, formats, unusual line ends and spaces, unassigned. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu
-
 /** Character limits per part; longer parts show both ends. */
-const MAX = { title: 300, command: 2000, path: 200, content: 500, input: 1000, line: 200 } as const
-
-const MAX_PATHS = 10
-
-const MAX_BLOCKS = 4
+const MAX = { title: 300, command: 2000, files: 2000, content: 2000, input: 1000, line: 200 } as const
 
 const ABOUT_FILES: ReadonlySet<string | undefined> = new Set(['read', 'edit', 'delete', 'move'])
 
@@ -29,14 +21,12 @@ export function formatPermissionQuestion(agent: string, call: AgentToolCall, hid
   // Some agents put the command only into the title.
   const max = kind === 'execute' && readCommand(call) === undefined ? MAX.command : MAX.title
   const missing = findMissing(call)
-  const omitted = content.length - MAX_BLOCKS
   const lines: readonly (string | false)[] = [
     `${agent} wants to ${kind ?? 'run an action of unknown kind'}: ${showTitle(title, hide, max)}`,
-    paths.length > 0 && `files: ${showFiles(paths, hide)}`,
+    paths.length > 0 && `files: ${quote(paths, MAX.files, hide)}`,
     command !== undefined && `command: ${quote(command, MAX.command, hide)}`,
     Object.keys(input).length > 0 && `input: ${quote(input, MAX.input, hide)}`,
-    ...content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide)),
-    omitted > 0 && `${omitted} more content blocks are not shown`,
+    content.length > 0 && `content: ${quote(content, MAX.content, hide)}`,
     missing.length > 0 && `not specified: ${missing.join('; ')}`,
     'Allow it once?',
   ]
@@ -58,21 +48,6 @@ export function formatCallLine(call: AgentToolCall, hide: SecretRedactor): strin
 function showTitle(title: string, hide: SecretRedactor, max: number = MAX.title): string {
   if (title === '') return 'without a title'
   return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quote(title, max, hide)
-}
-
-function showFiles(paths: readonly string[], hide: SecretRedactor): string {
-  const files = paths.slice(0, MAX_PATHS).map(path => quote(path, MAX.path, hide))
-  return `${files.join(', ')}${paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : ''}`
-}
-
-function showBlock(block: JsonObject, hide: SecretRedactor): string[] {
-  const { type, path, oldText, newText, content } = block
-  if (type === 'diff') {
-    const before = typeof oldText === 'string' ? [`replaces: ${quote(oldText, MAX.content, hide)}`] : []
-    return [`writes to ${quote(path, MAX.path, hide)}: ${quote(newText, MAX.content, hide)}`, ...before]
-  }
-  const text = isObject(content) && typeof content.text === 'string' ? content.text : block
-  return [`shows: ${quote(text, MAX.content, hide)}`]
 }
 
 /** Lists parts that a call with this kind should have. */
@@ -104,14 +79,6 @@ function showEnds(text: string, max: number, write: (part: string) => string): s
   const tail = Math.floor(max / 3)
   const [first, last] = [text.slice(0, max - tail), text.slice(-tail)].map(part => write(part.toWellFormed()))
   return `${first} [… ${text.length - max} characters omitted …] ${last}`
-}
-
-function escapeInvisible(text: string): string {
-  return text.replace(INVISIBLE, character =>
-    [...Array(character.length).keys()]
-      .map(at => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
-      .join(''),
-  )
 }
 
 type PermissionRule = PermissionPolicy['rules'][number]

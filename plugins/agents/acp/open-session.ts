@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
+import { filterObjects, isObject, readMap } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { AgentFacts, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
@@ -36,16 +36,16 @@ function parseFacts(answer: unknown, agent: string): AgentFacts {
       agent,
       `uses protocol version ${answer.protocolVersion}, but only version ${PROTOCOL} is supported`,
     )
-  const can = toObject(answer.agentCapabilities)
-  const session = toObject(can.sessionCapabilities)
-  const info = toObject(answer.agentInfo)
+  const can = readMap(answer.agentCapabilities)
+  const session = readMap(can.sessionCapabilities)
+  const info = readMap(answer.agentInfo)
   return {
     name: toWord(info.name),
     version: toWord(info.version),
     protocol: answer.protocolVersion,
     canLoad: can.loadSession === true,
     canResume: isObject(session.resume),
-    mcpHttp: toObject(can.mcpCapabilities).http === true,
+    mcpHttp: readMap(can.mcpCapabilities).http === true,
     authMethods: parseAuthMethods(answer.authMethods),
   }
 }
@@ -80,20 +80,12 @@ function createSetupFailure(agent: string, message: string): AgentFailure {
 }
 
 function parseAuthMethods(methods: unknown): AgentFacts['authMethods'] {
-  if (!Array.isArray(methods)) return []
-  return methods
-    .slice(0, 32)
-    .filter(isObject)
-    .flatMap(({ id, name, type }) => {
-      const methodId = toWord(id)
-      return methodId === undefined
-        ? []
-        : [{ id: methodId, name: toWord(name) ?? methodId, type: toWord(type) ?? 'agent' }]
-    })
-}
-
-function toObject(value: unknown): JsonObject {
-  return isObject(value) ? value : {}
+  return filterObjects(methods).flatMap(({ id, name, type }) => {
+    const methodId = toWord(id)
+    return methodId === undefined
+      ? []
+      : [{ id: methodId, name: toWord(name) ?? methodId, type: toWord(type) ?? 'agent' }]
+  })
 }
 
 function toWord(value: unknown): string | undefined {
@@ -133,7 +125,7 @@ interface OpenedSession {
 }
 
 async function createSession(send: SendRequest, origin: SessionOrigin): Promise<OpenedSession> {
-  const opened = toObject(await send('session', 'session/new', buildSessionParams(origin)))
+  const opened = readMap(await send('session', 'session/new', buildSessionParams(origin)))
   const id = opened.sessionId
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
     throw createFailure(origin, 'protocol', 'opened a session without an id')
@@ -146,7 +138,7 @@ async function resumeSession(send: SendRequest, origin: SessionOrigin, id: strin
   for (const method of [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]) {
     try {
       const answer = await send('session', method, { sessionId: id, ...buildSessionParams(origin) })
-      return { id, opened: toObject(answer) }
+      return { id, opened: readMap(answer) }
     } catch (error) {
       if (!(error instanceof AgentFailure) || error.kind !== 'refused') throw error
       reason = error.message
@@ -286,8 +278,4 @@ function parseLegacyModels(models: unknown): LegacyOption | undefined {
   if (!isObject(models)) return undefined
   const ids = filterObjects(models.availableModels).map(({ modelId }) => String(modelId))
   return { current: models.currentModelId, ids, method: 'session/set_model', key: 'modelId' }
-}
-
-function filterObjects(list: unknown): JsonObject[] {
-  return Array.isArray(list) ? list.slice(0, 256).filter(isObject) : []
 }

@@ -1,5 +1,13 @@
-import type { Answer, Call, ClientDescription, Exchange, JsonObject } from '../../../src/plugin.ts'
-import { GatewayError, isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
+import type { Answer, Call, Exchange, JsonObject } from '../../../src/plugin.ts'
+import {
+  GatewayError,
+  isObject,
+  refuse,
+  RPC,
+  toolError,
+  createUpstreamAnswer,
+  supportsForms,
+} from '../../../src/plugin.ts'
 import type { Page } from '../store/task-journal.ts'
 import type { AgentRow, TaskService, TaskView } from '../tasks/service.ts'
 import type { QuestionAnswer, TaskCaller, TaskEvent, TaskQuestion, TaskState } from '../types.ts'
@@ -205,13 +213,6 @@ function dropUndefined(value: Record<string, unknown>): JsonObject {
 
 export function canShowForm({ canAsk, session }: Exchange): boolean {
   return canAsk && supportsForms(session.client)
-}
-
-function supportsForms({ capabilities, version }: ClientDescription): boolean {
-  const { elicitation } = capabilities
-  if (!isObject(elicitation)) return false
-  // Before URL elicitation existed, the capability implied forms.
-  return elicitation.form !== undefined || elicitation.url === undefined || version < '2025-11-25'
 }
 
 /** Converts a question to an elicitation request. */

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { chmodSync, closeSync, fchmodSync, fstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type * as Sqlite from 'node:sqlite'
 import type { JsonObject, Log, SqlDatabase } from '../../../src/plugin.ts'
 import {
   gatewayError,
+  hashSecret,
   isSqlBusy,
   loadSqlite,
   makeDirectorySync,
@@ -245,7 +245,7 @@ export class TaskStore {
   }
 
   findByKey(owner: string, key: string): TaskRecord | undefined {
-    const row = this.#database.get('SELECT * FROM tasks WHERE owner = ? AND key = ?', owner, hashKey(key))
+    const row = this.#database.get('SELECT * FROM tasks WHERE owner = ? AND key = ?', owner, hashSecret(key))
     return row === undefined ? undefined : parseRecord(row)
   }
 
@@ -353,7 +353,7 @@ export class TaskStore {
     this.#database.run(
       `INSERT INTO tasks (id, owner, state, key, root, created, updated, start, data)
         VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?)`,
-      ...[id, owner, key === undefined ? null : hashKey(key), root, now, now],
+      ...[id, owner, key === undefined ? null : hashSecret(key), root, now, now],
       ...[JSON.stringify(start), JSON.stringify(emptyData())],
     )
   }
@@ -377,11 +377,6 @@ export class TaskStore {
 
 function toBuffer(body: unknown): Buffer {
   return Buffer.from(body instanceof Uint8Array ? body : [])
-}
-
-/** Hashes idempotency keys, which may be long or sensitive. */
-function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('base64url')
 }
 
 function parseRecord(row: ReturnType<SqlDatabase['all']>[number]): TaskRecord {

@@ -50,8 +50,8 @@ test('an edit shows its files, the content to write, and what that takes the pla
   const diff = { type: 'diff', path: '/w/a', oldText: 'old', newText: 'new\ns3cret' }
   const question = asked({ title: 'Write', kind: 'edit', locations: [{ path: '/w/b' }], content: [diff] })
 
-  assert.match(question, /\nfiles: "\/w\/b", "\/w\/a"\n/)
-  assert.match(question, /\nwrites to "\/w\/a": "new\\n\*\*\*"\nreplaces: "old"\n/)
+  assert.match(question, /\nfiles: \["\/w\/b","\/w\/a"\]\n/)
+  assert.match(question, /\ncontent: .*"path":"\/w\/a","oldText":"old","newText":"new\\n\*\*\*"/)
 })
 
 test('what a call does not say is said', () => {
@@ -60,10 +60,7 @@ test('what a call does not say is said', () => {
   assert.match(asked({ title: 'Bash' }), /action of unknown kind: Bash\nnot specified: the kind of action/)
 })
 
-test('every file is counted, and the log names the command too', () => {
-  const paths = Array.from({ length: 30 }, (_, index) => `/w/${index}`)
-  const question = asked({ title: 'x', kind: 'read', locations: paths.map(path => ({ path })) })
-  assert.match(question, /"\/w\/9" and 20 more\n/)
+test('the log names the command too', () => {
   const said = call({ title: 'List', rawInput: { command: 'curl s3cret' } })
   assert.equal(formatCallLine(said, hide), 'execute: List command "curl ***"')
 })
