@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { compileGlobs, Payload, sanitizeText, readText } from '../../src/plugin.ts'
+import { compileGlobs, getErrorMessage, Payload, sanitizeText, readText } from '../../src/plugin.ts'
 import type { ApiDocument, Operation } from './document/operation-parts.ts'
 import { nameOperations } from './document/operation-parts.ts'
 import { readDocument } from './document/read-document.ts'
@@ -84,12 +84,19 @@ const MAX_INSTRUCTIONS = 1000
 /** Creates tools from a document. @throws Error with the reason why the document is unusable */
 export async function createApi(spec: OpenApiSpec, name: string, data: unknown): Promise<Api> {
   const document = readDocument(data)
-  const server = resolveServer(document.servers, { url: parseDocumentUrl(spec), server: spec.server })
+  const origin = { url: parseDocumentUrl(spec), server: spec.server }
+  const server = resolveServer(document.servers, origin)
   const prefix = spec.prefix ?? `${name}__`
   const names = nameOperations(document.operations, Math.max(MIN_NAME, MAX_NAME - prefix.length))
   const isWanted = compileFilter(spec)
   const tools = new Map<string, OpenApiTool>()
   const skipped = [...document.skipped]
+  const addTool = (operation: Operation, tool: string): void => {
+    const basePath = resolveBasePath(operation.servers, server, origin)
+    if (basePath === undefined) throw new Error('it has a different server; set "server" for all operations')
+    if (tools.has(tool)) throw new Error('duplicate tool name')
+    tools.set(tool, createTool(operation, document, { name: tool, basePath, hasOutput: spec.outputSchemas }))
+  }
   let since = performance.now()
   for (const [operation, tool] of names) {
     if (!isWanted(operation, tool)) continue
@@ -97,8 +104,11 @@ export async function createApi(spec: OpenApiSpec, name: string, data: unknown):
       await new Promise(resolve => setImmediate(resolve))
       since = performance.now()
     }
-    const reason = addTool(tools, { operation, name: tool, spec, document, server })
-    if (reason !== undefined) skipped.push(`${operation.method} ${operation.path}: ${reason}`)
+    try {
+      addTool(operation, tool)
+    } catch (error) {
+      skipped.push(`${operation.method} ${operation.path}: ${getErrorMessage(error)}`)
+    }
   }
   const listed = [...tools.values()].map(tool => tool.definition)
   const list = { resultType: 'complete', tools: listed, ttlMs: 300_000, cacheScope: 'public' }
@@ -106,31 +116,6 @@ export async function createApi(spec: OpenApiSpec, name: string, data: unknown):
     ...{ document, server, tools, skipped },
     list: Payload.of(list, 'modern'),
     instructions: formatInstructions(document),
-  }
-}
-
-interface ToolAddition {
-  readonly operation: Operation
-  readonly name: string
-  readonly spec: OpenApiSpec
-  readonly document: ApiDocument
-  readonly server: URL
-}
-
-/** Adds a tool, or returns the reason why it cannot be added. */
-function addTool(
-  tools: Map<string, OpenApiTool>,
-  { operation, name, spec, document, server }: ToolAddition,
-): string | undefined {
-  const from = { url: parseDocumentUrl(spec), server: spec.server }
-  const basePath = resolveBasePath(operation.servers, server, from)
-  if (basePath === undefined) return 'it has a different server; set "server" for all operations'
-  if (tools.has(name)) return 'duplicate tool name'
-  try {
-    tools.set(name, createTool(operation, document, { name, basePath, hasOutput: spec.outputSchemas }))
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
   }
 }
 

@@ -67,9 +67,9 @@ export const rest: Plugin<NonNullable<Config['rest']>> = {
       checkKnownName(name, { what: 'HTTP listener', names }, `/rest/listeners/${i}`, report),
     )
   },
-  setup({ config, options, hooks, clock }) {
+  setup({ config, options, hooks }) {
     const served = options.listeners === undefined ? undefined : new Set(options.listeners)
-    const sessions = createRestSessions(clock)
+    const sessions = createRestSessions()
     for (const profile of [undefined, ...Object.keys(config.profiles ?? {})]) {
       const base = profile === undefined ? options.path : `${options.path}/${profile}`
       for (const { path, method, handle } of ROUTES)

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type {
   Answer,
   ClientDescription,
-  Clock,
   HttpReply,
   HttpRequest,
   JsonObject,
@@ -81,7 +80,6 @@ interface RestCall {
 
 /** Runs requests in sessions. */
 export interface RestSessions {
-  readonly clock: Clock
   /** Runs `work` in a new session. Rejects with a GatewayError if a plugin refuses the session. */
   withSession<T>(request: RestRequest, isTold: boolean, work: (session: RestSession) => Promise<T>): Promise<T>
 }
@@ -93,12 +91,11 @@ export interface RestSession {
 
 const IGNORE_NOTIFICATION = (): void => undefined
 
-export function createRestSessions(clock: Clock): RestSessions {
+export function createRestSessions(): RestSessions {
   // Session ids are unique across reloads too.
   const own = randomUUID()
   let count = 0
   return {
-    clock,
     async withSession(request, isTold, work) {
       const { http, profile = http.profile } = request
       const { gate, listener, caller: principal, label } = http

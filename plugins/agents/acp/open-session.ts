@@ -159,7 +159,7 @@ function createFailure({ settings: { id } }: SessionOrigin, kind: AgentFailure['
 /** Reads the session's initial mode. */
 function readMode({ configOptions, modes }: JsonObject): string | undefined {
   const option = parseOptions(configOptions).find(({ id, category }) => id === 'mode' || category === 'mode')
-  const current = option === undefined ? parseLegacyModes(modes)?.current : option.current
+  const current = option === undefined ? parseLegacyList(modes, 'mode')?.current : option.current
   return typeof current === 'string' ? current.slice(0, MAX_MODE) : undefined
 }
 
@@ -193,8 +193,8 @@ interface Setting {
 function planSettings(agent: string, opened: JsonObject, wished: SessionChoices): Setting[] {
   const offered = parseOptions(opened.configOptions)
   return [
-    ...planChoice(agent, 'mode', wished.mode, offered, parseLegacyModes(opened.modes)),
-    ...planChoice(agent, 'model', wished.model, offered, parseLegacyModels(opened.models)),
+    ...planChoice(agent, 'mode', wished.mode, offered, parseLegacyList(opened.modes, 'mode')),
+    ...planChoice(agent, 'model', wished.model, offered, parseLegacyList(opened.models, 'model')),
     ...Object.entries(wished.options).flatMap(([id, value]) => {
       const option = offered.find(each => each.id === id)
       if (option === undefined)
@@ -268,14 +268,11 @@ function parseValues(options: unknown): string[] {
   )
 }
 
-function parseLegacyModes(modes: unknown): LegacyOption | undefined {
-  if (!isObject(modes)) return undefined
-  const ids = filterObjects(modes.availableModes).map(({ id }) => String(id))
-  return { current: modes.currentModeId, ids, method: 'session/set_mode', key: 'modeId' }
-}
-
-function parseLegacyModels(models: unknown): LegacyOption | undefined {
-  if (!isObject(models)) return undefined
-  const ids = filterObjects(models.availableModels).map(({ modelId }) => String(modelId))
-  return { current: models.currentModelId, ids, method: 'session/set_model', key: 'modelId' }
+/** Parses a list of the older format, such as `modes` with `availableModes` and `currentModeId`. */
+function parseLegacyList(list: unknown, name: 'mode' | 'model'): LegacyOption | undefined {
+  if (!isObject(list)) return undefined
+  const [all, member] = name === 'mode' ? ['availableModes', 'id'] : ['availableModels', 'modelId']
+  const ids = filterObjects(list[all]).map(each => String(each[member]))
+  const current = list[name === 'mode' ? 'currentModeId' : 'currentModelId']
+  return { current, ids, method: `session/set_${name}`, key: `${name}Id` }
 }
