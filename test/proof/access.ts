@@ -1,12 +1,10 @@
-// Bad tokens, a canary and a flood. `npm run proof -- access [calls]`; prints its figures.
+// Bad tokens and a canary. `npm run proof -- access [calls]`; prints its figures.
 import { testGateway } from '../../src/testing/index.ts'
 import { badTokens } from './access/bad-tokens.ts'
 import { canary } from './access/canary.ts'
-import { flood } from './access/flood.ts'
 import { startIssuer } from './access/issuer.ts'
 
 const MOST_MS = 120_000
-const FLOOD_MS = 5000
 const RESOURCE = 'https://gateway.example/mcp'
 const [calls = 1000] = process.argv.slice(2).map(Number)
 const failures: string[] = []
@@ -18,7 +16,6 @@ const over = setTimeout(() => {
 
 await tokens()
 await secrets()
-await flooding()
 clearTimeout(over)
 console.log(failures.length === 0 ? 'all as it should be' : failures.join('\n'))
 process.exitCode = failures.length === 0 ? 0 : 1
@@ -53,19 +50,4 @@ async function secrets(): Promise<void> {
     Object.values(places).every(({ bytes, found }) => bytes > 0 && found === 0),
     'no credential is found',
   )
-}
-
-async function flooding(): Promise<void> {
-  const alone = await flood(FLOOD_MS, false, true)
-  const unlimited = await flood(FLOOD_MS, true, false)
-  const limited = await flood(FLOOD_MS, true, true)
-  const lost = (1 - limited.polite / alone.polite) * 100
-  console.log(`8 callers at their pace, one at ten times that, ${FLOOD_MS / 1000} s:`)
-  console.table({
-    'without the flooder': alone,
-    'flooded, no limits': unlimited,
-    'flooded, limited': limited,
-  })
-  console.log(`the others lose ${lost.toFixed(1)} %`)
-  expect(lost <= 10, 'the others lose at most 10 %')
 }

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { once } from 'node:events'
 import { connectV2 } from '../../peers/sdk-v2-client.ts'
 import { EACH, printCounts, startCallers } from './callers.ts'
-import { type Cluster, end, newKey, type Replica, startCluster } from './setting.ts'
+import { end } from './balancer.ts'
+import { type Cluster, newKey, type Replica, startCluster } from './setting.ts'
 
 const PHASE_MS = 4000
 const LEASE_OUT_MS = 9000
@@ -33,8 +34,8 @@ const PHASES: readonly Phase[] = [
 ]
 
 /** False when an answer was another's, or more was lost than may be. */
-export async function chaos(front: 'haproxy' | 'nginx', wanted: string): Promise<boolean> {
-  const cluster = await startCluster({ count: 3, front })
+export async function chaos(wanted: string): Promise<boolean> {
+  const cluster = await startCluster(3)
   let isFine = true
   try {
     for (const phase of PHASES.filter(({ name }) => name.includes(wanted)))

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../fixtures/free-port.ts'
 import { Redis } from '../../fixtures/redis.ts'
-import { type Balancer, startHaproxy, startNginx } from './balancers.ts'
+import { end, startHaproxy } from './balancer.ts'
 import { Relay } from './relay.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
@@ -52,32 +51,19 @@ export interface Cluster {
   end(): Promise<void>
 }
 
-export interface Setting {
-  readonly count: number
-  readonly front: 'haproxy' | 'nginx' | 'none'
-  /** Servers behind the gateway; by default one with all features, on a pipe. */
-  readonly upstreams?: object
-  /** More of the configuration. */
-  readonly more?: object
-  /** Limits of the listener. */
-  readonly limits?: object
-  /** Says that they are no replicas: without `cluster`. */
-  readonly isPlain?: boolean
-}
-
-export async function startCluster({ count, front, ...given }: Setting): Promise<Cluster> {
+export async function startCluster(count: number): Promise<Cluster> {
   const redis = await Redis.open()
   const key = newKey('a')
   let ring: readonly Key[] = [key]
   const ports: number[] = []
   for (let number = 0; number < count; number++) ports.push(await freePort())
-  const make = (port: number): Promise<Replica> => startReplica({ ...given, port, redis, keys: ring })
+  const make = (port: number): Promise<Replica> => startReplica({ port, redis, keys: ring })
   const replicas = await Promise.all(ports.map(make))
-  const balancer = await before(front, ports)
+  const balancer = await startHaproxy(ports)
   return {
     redis,
     key,
-    url: balancer?.url ?? replicas[0]?.url ?? '',
+    url: balancer.url,
     replicas,
     replace: async index => {
       replicas[index]?.relay.close()
@@ -86,7 +72,7 @@ export async function startCluster({ count, front, ...given }: Setting): Promise
     withKeys: async keys => {
       ring = keys
       for (const replica of replicas) {
-        await configure(replica.directory, { ...given, ...replica, redis, keys })
+        await configure({ ...replica, keys })
         replica.child.kill('SIGHUP')
         await replica.logged('configuration reloaded')
       }
@@ -94,50 +80,41 @@ export async function startCluster({ count, front, ...given }: Setting): Promise
     end: async () => {
       for (const { child } of replicas) child.kill('SIGCONT')
       await Promise.all(replicas.map(stop))
-      await balancer?.end()
+      await balancer.end()
       await redis.remove()
     },
   }
 }
 
-function before(front: Setting['front'], ports: readonly number[]): Promise<Balancer | undefined> {
-  if (front === 'none') return Promise.resolve(undefined)
-  return front === 'haproxy' ? startHaproxy(ports) : startNginx(ports)
-}
-
-interface Start extends Omit<Setting, 'count' | 'front'> {
+interface Start {
   readonly port: number
   readonly redis: Redis
   readonly keys: readonly Key[]
 }
 
-type Written = Start & Pick<Replica, 'entrance' | 'relay'>
-
-async function configure(
-  directory: string,
-  { port, entrance, relay, keys, limits = {}, isPlain = false, ...given }: Written,
-): Promise<void> {
-  const cluster = { redis: `redis://127.0.0.1:${relay.port}`, keys, listen: `127.0.0.1:${entrance}` }
+async function configure({
+  directory,
+  port,
+  entrance,
+  relay,
+  keys,
+}: Pick<Replica, 'directory' | 'port' | 'entrance' | 'relay'> & Pick<Start, 'keys'>): Promise<void> {
   const config = {
     version: 1,
     log: { level: 'info' },
-    listeners: { main: { type: 'http', port, limits } },
-    upstreams: given.upstreams ?? {
-      all: { type: 'stdio', command: process.execPath, args: [SERVER, '--stdio'], prefix: '' },
-    },
+    listeners: { main: { type: 'http', port } },
+    upstreams: { all: { type: 'stdio', command: process.execPath, args: [SERVER, '--stdio'], prefix: '' } },
     shutdown: { delay: DELAY },
-    ...(isPlain ? {} : { cluster }),
-    ...given.more,
+    cluster: { redis: `redis://127.0.0.1:${relay.port}`, keys, listen: `127.0.0.1:${entrance}` },
   }
   await writeFile(join(directory, 'gateway.yaml'), JSON.stringify(config))
 }
 
-async function startReplica(start: Start): Promise<Replica> {
-  const { port, redis } = start
+async function startReplica({ port, redis, keys }: Start): Promise<Replica> {
   const directory = await mkdtemp(join(tmpdir(), 'replica-'))
   const relay = await Relay.open(redis.port)
   const entrance = await freePort()
-  await configure(directory, { ...start, entrance, relay })
+  await configure({ directory, port, entrance, relay, keys })
   const child = spawn(process.execPath, [LAUNCHER, 'serve'], {
     cwd: directory,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -173,12 +150,4 @@ async function stop({ child, directory, relay }: Replica): Promise<void> {
   await end(child, 'SIGINT')
   relay.close()
   await rm(directory, { recursive: true, force: true })
-}
-
-/** Ends a process; with SIGINT a gateway waits for no load balancer. */
-export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill(signal)
-  await ended
 }
