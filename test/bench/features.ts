@@ -1,5 +1,5 @@
 /** The built-in plugins, each as a configuration that makes it work on every call. */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
 /** All that one plugin needs in a configuration: sections, and keys of each upstream. */
@@ -16,15 +16,11 @@ interface Place {
   readonly httpUpstreams: readonly string[]
   /** A directory for what is written. */
   readonly directory: string
-  /** URL of a Redis. */
-  readonly redis: string
 }
 
 /** The key that the load client shows where `auth` is on. */
 export const API_KEY = 'gwk_for-the-bench-alone'
 const KEY_HASH = `sha256:${createHash('sha256').update(API_KEY).digest('hex')}`
-
-const CLUSTER_KEY = Buffer.alloc(32, 1).toString('base64')
 
 const FEATURES = {
   routing: ({ upstreams: [first = ''] }: Place): Feature => ({
@@ -88,12 +84,6 @@ const FEATURES = {
   fit: (): Feature => ({ sections: { fit: {} } }),
   surface: (): Feature => ({ sections: { surface: { mode: 'compact' } } }),
   ui: (): Feature => ({ sections: { ui: {} } }),
-  // Two replicas would hand requests on; one alone knows that nobody else has them.
-  cluster: ({ redis }: Place): Feature => ({
-    sections: {
-      cluster: { redis, name: `bench-${randomUUID()}`, keys: [{ id: 'bench', key: CLUSTER_KEY }] },
-    },
-  }),
   auth: (): Feature => ({ sections: { auth: { keys: [{ name: 'bench', hash: KEY_HASH }] } } }),
 }
 
@@ -125,15 +115,11 @@ const APART: readonly string[] = [
   'fit',
   'surface',
   'ui',
-  'cluster',
 ]
 
 export type FeatureName = keyof typeof FEATURES
 
 export const FEATURE_NAMES = Object.keys(FEATURES) as readonly FeatureName[]
-
-/** The one that needs a Redis, so it is measured where there is one. */
-export const NEEDS_REDIS: FeatureName = 'cluster'
 
 /** Plugins that are on: none, all, all and authentication too, or one. */
 export type Plugins = 'none' | 'all' | 'auth too' | FeatureName

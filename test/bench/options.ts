@@ -32,7 +32,6 @@ export interface Options {
   /** Milliseconds of a soak, which is all that is done then. */
   readonly soakMs: number | undefined
   readonly isJson: boolean
-  readonly isPinned: boolean
   readonly launcher: string
   /** Arguments for the gateway's Node. */
   readonly nodeArgs: readonly string[]
@@ -62,11 +61,9 @@ const FLAGS = {
   full: { type: 'boolean' },
   peers: { type: 'boolean' },
   json: { type: 'boolean' },
-  'no-pin': { type: 'boolean' },
   only: { type: 'string' },
   flights: { type: 'string' },
   rounds: { type: 'string' },
-  within: { type: 'string' },
   gateway: { type: 'string' },
   profile: { type: 'string' },
   soak: { type: 'string' },
@@ -90,20 +87,19 @@ export function readOptions(args: readonly string[]): Options {
     settleMs: SETTLE_MS[mode],
     others: chosenOthers(only?.split(',')),
     hasPeers: flags.peers === true,
-    soakMs: flags.soak === undefined ? undefined : millisOf('soak', flags.soak),
+    soakMs: flags.soak === undefined ? undefined : millisOf(flags.soak),
     isJson: flags.json === true,
-    isPinned: flags['no-pin'] !== true,
     launcher: launcherOf(gateway),
     nodeArgs: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profile)}`],
   }
 }
 
-function paceOf(mode: Mode, { rounds, within, peers = false }: Flags): Pace {
+function paceOf(mode: Mode, { rounds, peers = false }: Flags): Pace {
   const pace = PACES[mode]
   return {
     ...pace,
     rounds: rounds === undefined ? pace.rounds : Number(rounds),
-    withinMs: within === undefined ? pace.withinMs * (peers ? PEERS_TIME : 1) : millisOf('within', within),
+    withinMs: pace.withinMs * (peers ? PEERS_TIME : 1),
   }
 }
 
@@ -131,14 +127,14 @@ function usual(mode: Mode, { quick = [], concurrency }: Work): readonly number[]
 }
 
 /** Such as `90s` or `10m`. */
-function millisOf(flag: string, text: string): number {
+function millisOf(text: string): number {
   const [, number, unit] = /^(\d+)(s|m)$/.exec(text) ?? []
-  if (number === undefined) throw new Error(`--${flag} ${text}: say how long, such as 90s or 10m`)
+  if (number === undefined) throw new Error(`--soak ${text}: say how long, such as 90s or 10m`)
   return Number(number) * (unit === 'm' ? 60_000 : 1000)
 }
 
 /** The launcher that is meant, which must be built. */
-export function launcherOf(given: string | undefined): string {
+function launcherOf(given: string | undefined): string {
   const launcher = resolve(given ?? benchFile('../../bin/run.js'))
   if (existsSync(resolve(launcher, '../../dist/src/index.js'))) return launcher
   throw new Error(`${launcher} is not built: run "npm run build"`)

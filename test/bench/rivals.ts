@@ -1,15 +1,14 @@
 /** Other gateways that npm has, and the plainest ones that one writes with the SDKs: `--peers`. */
-import { dirname } from 'node:path'
-import { benchFile, type Started } from './setup/children.ts'
+import { benchFile } from './setup/children.ts'
 import { groups, stdioUpstream, type GatewaySpec } from './setup/gateways.ts'
-import { freePort, listening, until } from './setup/ports.ts'
+import { freePort } from '../fixtures/free-port.ts'
+import { listening } from './setup/ports.ts'
 import { installPrograms, ownVersion, type Program } from './rivals/install.ts'
 import type { Wiring } from './subjects.ts'
 import { urlIn, type Subject, type Workshop } from './setup/workshop.ts'
 
 const READY_MS = 20_000
 const ENTRIES = {
-  'mcp-hub': 'dist/cli.js',
   'mcp-proxy': 'dist/bin/mcp-proxy.mjs',
   supergateway: 'dist/index.js',
   'mcp-remote': 'dist/proxy.js',
@@ -39,7 +38,7 @@ export class Rivals {
     return new Rivals(await installPrograms(ENTRIES, tell), tell)
   }
 
-  /** Such as `mcp-hub 4.2.1`. */
+  /** Such as `mcp-proxy 6.7.19`. */
   get versions(): readonly string[] {
     const programs = [...this.#programs].map(([name, { version }]) => `${name} ${version}`)
     return [...programs, ...Object.values(SDKS).map(name => `${name} ${ownVersion(name)}`)]
@@ -75,14 +74,12 @@ export class Rivals {
 function startsOf(wiring: Wiring, url: string, file: (name: string) => string): readonly (readonly [string, Start])[] {
   const http: Upstreams = { up: { type: 'http', url, era: 'legacy' } }
   const stdio: Upstreams = { up: stdioUpstream() }
-  const hub = (upstreams: Upstreams): readonly [string, Start] => ['mcp-hub', startHub(file('mcp-hub'), upstreams)]
   const sdks = (from: 'http' | 'stdio', upstreams: Upstreams): readonly (readonly [string, Start])[] =>
     (['SDK v1 gateway', 'SDK v2 gateway'] as const).map(sdk => [sdk, startSdk(sdk, from, upstreams)])
   const starts: Partial<Record<Wiring, readonly (readonly [string, Start])[]>> = {
-    'http-http': [hub(http), ...sdks('http', http)],
+    'http-http': sdks('http', http),
     'http-http-modern': [['SDK v2 gateway', startSdk('SDK v2 gateway', 'http', http, 'modern')]],
     'http-stdio': [
-      hub(stdio),
       ['mcp-proxy', startProxy(file('mcp-proxy'))],
       ['supergateway', startSuper(file('supergateway'))],
       ...sdks('http', stdio),
@@ -96,7 +93,7 @@ function startsOf(wiring: Wiring, url: string, file: (name: string) => string): 
       ['supergateway', pipe('supergateway', [file('supergateway'), '--streamableHttp', url, '--logLevel', 'none'])],
       ...sdks('stdio', http),
     ],
-    lists: [hub(groups(url, 10, 100)), ...sdks('http', groups(url, 10, 100))],
+    lists: sdks('http', groups(url, 10, 100)),
   }
   return starts[wiring] ?? []
 }
@@ -147,58 +144,6 @@ function startSuper(file: string): Start {
     const args = ['--stdio', command, '--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none']
     const { pid, port } = await onPort(workshop, [file, '--port'], args)
     return { label: 'supergateway', target: { url: `http://127.0.0.1:${port}/mcp` }, pid, prefix: '' }
-  }
-}
-
-function startHub(file: string, upstreams: Upstreams): Start {
-  return async workshop => {
-    const { pid, found } = await runHub(file, upstreams, workshop)
-    return { label: 'mcp-hub', target: { sse: found }, pid, prefix: `${Object.keys(upstreams)[0] ?? ''}__` }
-  }
-}
-
-/** Starts mcp-hub, and waits until it has all its servers; found is where its stream of events is. */
-async function runHub(file: string, upstreams: Upstreams, { options }: Workshop): Promise<Started> {
-  const port = await freePort()
-  const directory = options.configs.directory()
-  const pid = options.children.run(
-    process.execPath,
-    hubArgs(file, port, options.configs.writeJson(hubConfig(upstreams))),
-    hubEnv(directory),
-  )
-  await until(() => isHubReady(port), READY_MS, 'mcp-hub has not all its servers')
-  return { pid, found: `http://127.0.0.1:${port}/mcp` }
-}
-
-export function hubArgs(file: string, port: number, config: string): readonly string[] {
-  return ['--import', benchFile('rivals/loopback-only.ts'), file, '--port', String(port), '--config', config]
-}
-
-export function hubConfig(upstreams: Upstreams): object {
-  const places = Object.entries(upstreams).map(([name, spec]) => {
-    const place = spec.type === 'http' ? { url: spec.url } : { command: spec.command, args: spec.args }
-    return [name, place] as const
-  })
-  return { mcpServers: Object.fromEntries(places) }
-}
-
-/** All that it keeps stays in the directory, and it finds no curl to reach its maker's site with. */
-export function hubEnv(directory: string): NodeJS.ProcessEnv {
-  return {
-    HOME: directory,
-    XDG_STATE_HOME: directory,
-    XDG_CONFIG_HOME: directory,
-    PATH: dirname(process.execPath),
-  }
-}
-
-export async function isHubReady(port: number): Promise<boolean> {
-  try {
-    const health = await fetch(`http://127.0.0.1:${port}/api/health`)
-    const { state, servers = [] } = (await health.json()) as { state: string; servers?: { status: string }[] }
-    return state === 'ready' && servers.every(({ status }) => status === 'connected')
-  } catch {
-    return false
   }
 }
 

@@ -2,12 +2,10 @@
  * The cost of the road: `npm run bench`, `npm run bench -- --quick` (under a minute), `-- --full` (a quarter of an hour).
  *
  * `--peers` measures other gateways beside this one. `--only small,list` measures the works whose key contains one of
- * these, `--flights 1,16` with so many in flight, `--rounds 3` so often, `--within 4m` as often as time allows; start-up, memory and in-process figures are
- * part of whole runs, and `--only memory,start-up,in-process` of others. `--json` prints the result instead
+ * these, `--flights 1,16` with so many in flight, `--rounds 3` so often; start-up, memory and in-process figures are part of whole runs, and `--only memory,start-up,in-process` of others. `--json` prints the result instead
  * of tables.
- * `--soak 10m` keeps a gateway busy with everything and watches its memory. `--no-pin` leaves it to the system which core
- * runs what. `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of the gateways,
- * for profile.ts.
+ * `--soak 10m` keeps a gateway busy with everything and watches its memory.
+ * `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of the gateways.
  */
 import { fork } from 'node:child_process'
 import { loadavg } from 'node:os'
@@ -39,7 +37,7 @@ else {
 
 /** Everything that a run starts, ended when it is done. */
 async function withAll<T>(
-  { isPinned, launcher, nodeArgs, hasPeers }: Options,
+  { launcher, nodeArgs, hasPeers }: Options,
   use: (all: WorkshopOptions) => Promise<T>,
 ): Promise<T> {
   const children = new Children()
@@ -48,7 +46,7 @@ async function withAll<T>(
     // A peer that runs below the load client keeps what it knows here.
     const env = hasPeers ? { ...process.env, MCP_REMOTE_CONFIG_DIR: configs.directory() } : process.env
     const load = children.load(env)
-    const pins = new Pins(isPinned)
+    const pins = new Pins()
     pins.other(load.pid)
     return await use({ children, load, configs, pins, launcher, nodeArgs })
   } finally {

@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ChildProcess } from 'node:child_process'
-import { benchFile } from './setup/children.ts'
 import { stdioUpstream, stdioUpstreams, type Configs } from './setup/gateways.ts'
 import { rivalStarts } from './rivals/starts.ts'
 import type { Rivals } from './rivals.ts'
 import { median } from './statistics.ts'
-import { ended, toEnd, toHttpList, toList } from './output/to-list.ts'
+import { ended, toEnd, toList } from './output/to-list.ts'
 
 /** The time that one command takes from its start to its end, or to its first answer. */
 export interface StartResult {
@@ -44,7 +43,7 @@ export async function measureStarts(
   times: number,
   say: (text: string) => void,
 ): Promise<readonly StartResult[]> {
-  const starts = [...ownStarts(launcher, configs, cold), ...(rivals === undefined ? [] : rivalStarts(rivals, configs))]
+  const starts = [...ownStarts(launcher, configs, cold), ...(rivals === undefined ? [] : rivalStarts(rivals))]
   const took = new Map<Start, number[]>(starts.map(start => [start, []]))
   // The first turn fills caches of the disk and of compiled code.
   for (let turn = 0; turn <= times; turn++) {
@@ -86,39 +85,16 @@ function ownStarts(launcher: string, configs: Configs, cold: readonly number[]):
     { key: 'node', title: 'node -e 0', run: () => toEnd(['-e', '0']) },
     { key: 'version', title: 'gateway --version', run: () => toEnd([launcher, '--version']) },
     { key: 'validate', title: 'gateway validate', run: () => toEnd(validate) },
-    {
-      key: 'direct',
-      title: 'a stdio server itself, to its list',
-      run: () => toList([benchFile('peers/server-stdio.ts')], 'small'),
-    },
-    ...cold.flatMap(count => coldStarts(count, launcher, configs)),
-    {
-      key: 'http-saved-1',
-      title: 'gateway serve on HTTP, 1 stdio server, saved, to its list',
-      leaves: true,
-      run: () => toHttpList([launcher, 'serve', '--config', onHttp], 'up__small'),
-    },
+    ...cold.map(count => savedStart(count, launcher, configs)),
   ]
 }
 
-function coldStarts(count: number, launcher: string, configs: Configs): readonly Start[] {
+function savedStart(count: number, launcher: string, configs: Configs): Start {
   const config = configs.write({ listener: 'stdio', upstreams: stdioUpstreams(count), plugins: 'all' })
-  const args = [launcher, 'serve', '--config', config]
-  const last = `s${count - 1}__small`
-  const servers = `${count} stdio server${count === 1 ? '' : 's'}`
-  const title = `gateway serve on stdio, ${servers}`
-  return [
-    {
-      key: `cold-fresh-${count}`,
-      title: `${title}, nothing saved, to its list`,
-      isSlow: count > 5,
-      run: () => toList([...args, '--fresh'], last),
-    },
-    {
-      key: `cold-saved-${count}`,
-      title: `${title}, saved catalogue, to its list`,
-      leaves: true,
-      run: () => toList(args, last),
-    },
-  ]
+  return {
+    key: `cold-saved-${count}`,
+    title: `gateway serve on stdio, ${count} stdio server${count === 1 ? '' : 's'}, saved catalogue, to its list`,
+    leaves: true,
+    run: () => toList([launcher, 'serve', '--config', config], `s${count - 1}__small`),
+  }
 }

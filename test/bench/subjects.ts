@@ -71,7 +71,6 @@ export class Lab {
     return Promise.all([
       Promise.resolve(direct(whole)),
       this.#workshop.raw('http', 'http', [whole]),
-      this.#workshop.listWriter(whole),
       ...(hasNginx() ? [this.#workshop.nginx(whole)] : []),
       this.#workshop.gateway({ listener: 'http', upstreams, plugins: 'none' }),
       this.#workshop.gateway({ listener: 'http', upstreams, plugins: 'all' }),

@@ -5,50 +5,36 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis, skip as hasNoRedis } from '../../fixtures/redis.ts'
-import { FEATURE_NAMES, NEEDS_REDIS, type Plugins } from '../features.ts'
+import { FEATURE_NAMES, type Plugins } from '../features.ts'
 import type { Ask } from '../load/messages.ts'
 import { aloneInProcessTable } from '../output/table.ts'
 import { labelOf, type Label } from '../setup/workshop.ts'
 import { costOver, type Cost } from './cost.ts'
-import { FLIGHTS, openRoad, type Kind, type Road } from './roads.ts'
+import { FLIGHTS, openRoad, type Road } from './roads.ts'
 
-/** One plugin: what it adds to a call on a pipe and over HTTP, in microseconds. */
-export interface PluginCost {
+/** One plugin, and what it adds to a call over HTTP, in microseconds. */
+export interface PluginCost extends Cost {
   readonly label: Label
-  readonly pipe: Cost
-  readonly http: Cost
 }
 
 const ASK: Ask = { era: 'legacy', method: 'tools/call', tool: 'small' }
 /** Twice as many as a batch has lines. */
 const CALLS = 32 * FLIGHTS
 const WARM_ROUNDS = 20
-const KINDS = ['pipe', 'http'] as const
 
 /** Measures all plugins, or these. */
 export async function measurePluginsAlone(rounds: number, only?: readonly string[]): Promise<readonly PluginCost[]> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-alone-'))
-  const redis = hasNoRedis === false ? await Redis.open() : undefined
   try {
-    const known: readonly Plugins[] = [...FEATURE_NAMES, 'all', 'auth too']
-    const wanted = known.filter(name => only?.includes(name) ?? (name !== NEEDS_REDIS || redis !== undefined))
+    const wanted = [...FEATURE_NAMES, 'all' as const, 'auth too' as const].filter(name => only?.includes(name) ?? true)
     // Twice none: what the second costs more than the first is noise.
     const sets: readonly Plugins[] = ['none', 'none', ...wanted]
-    const costs = new Map<Kind, readonly Cost[]>()
-    for (const kind of KINDS) {
-      const roads: Road[] = []
-      for (const plugins of sets) roads.push(await openRoad(kind, { plugins, ask: ASK, directory, redis: redis?.url }))
-      costs.set(kind, await costsOf(roads, rounds))
-    }
-    const none: Cost = { more: 0, least: 0 }
-    return sets.slice(1).map((plugins, nth) => ({
-      label: labelOf(plugins),
-      pipe: costs.get('pipe')?.[nth] ?? none,
-      http: costs.get('http')?.[nth] ?? none,
-    }))
+    const roads: Road[] = []
+    for (const plugins of sets) roads.push(await openRoad({ plugins, ask: ASK, directory }))
+    const [, ...labels] = sets.map(labelOf)
+    const costs = await costsOf(roads, rounds)
+    return costs.map((cost, nth) => ({ label: labels[nth] ?? '', ...cost }))
   } finally {
-    await redis?.stop()
     rmSync(directory, { recursive: true, force: true })
   }
 }

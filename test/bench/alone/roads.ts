@@ -1,12 +1,10 @@
-/** Whole gateways from listener to connection, without any I/O: pipes and HTTP connections in memory. */
+/** Whole gateways from listener to connection, without any I/O: HTTP connections in memory. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtempSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import { Duplex, Readable, Writable } from 'node:stream'
-import type { Plugin } from '../../../src/plugin.ts'
+import { Duplex, type Readable } from 'node:stream'
 import { createGateway, type Gateway } from '../../../src/gateway/gateway.ts'
-import { stdioListener } from '../../../src/listeners/stdio/stdio-listener.ts'
 import { API_KEY, type Plugins } from '../features.ts'
 import { requestParts } from '../load/calls.ts'
 import type { Ask } from '../load/messages.ts'
@@ -33,36 +31,18 @@ export interface Road {
   close(): Promise<void>
 }
 
-export type Kind = 'pipe' | 'http'
-
 /** All that a gateway of the measurement is made of. */
 export interface RoadSpec {
   readonly plugins: Plugins
   readonly ask: Ask
   /** A directory for what is written. */
   readonly directory: string
-  /** A Redis for the plugin that needs one. */
-  readonly redis?: string | undefined
 }
 
-/** Opens a gateway, with a session that has listed its tools. */
-export function openRoad(kind: Kind, spec: RoadSpec): Promise<Road> {
-  return kind === 'pipe' ? pipeRoad(spec) : httpRoad(spec)
-}
-
-async function gatewayOf(kind: Kind, { plugins, directory, redis }: RoadSpec, own: Plugin<never>[]): Promise<Gateway> {
-  const upstream =
-    kind === 'pipe'
-      ? ({ type: 'stdio', command: 'unused', args: [], era: 'legacy' } as const)
-      : ({ type: 'http', url: 'http://127.0.0.1:1/mcp', era: 'legacy' } as const)
-  const spec = {
-    listener: kind === 'pipe' ? 'stdio' : 'http',
-    upstreams: { up: upstream },
-    plugins,
-    redis,
-  } as const
-  const config = { ...configOf(spec, mkdtempSync(join(directory, 'gateway-'))) }
-  return createGateway(config, { plugins: [inMemoryServers(), ...own] })
+async function gatewayOf({ plugins, directory }: RoadSpec): Promise<Gateway> {
+  const up = { type: 'http', url: 'http://127.0.0.1:1/mcp', era: 'legacy' } as const
+  const config = configOf({ listener: 'http', upstreams: { up }, plugins }, mkdtempSync(join(directory, 'gateway-')))
+  return createGateway(config, { plugins: [inMemoryServers()] })
 }
 
 /** Lets a gateway write what it would keep for as long as others are called; most write by the batch. */
@@ -100,66 +80,9 @@ class Requests {
   }
 }
 
-async function pipeRoad(spec: RoadSpec): Promise<Road> {
-  const input = new Readable({ read: () => undefined })
-  const answers = new Answers()
-  const output = new Writable({
-    decodeStrings: false,
-    write(chunk: Buffer | string, _encoding, done) {
-      answers.came(linesIn(chunk))
-      done()
-    },
-  })
-  const gateway = await gatewayOf('pipe', spec, [onStreams(input, output)])
-  await gateway.start()
-  const send = (lines: string, count: number): Promise<void> => {
-    const all = answers.expect(count)
-    pushAll(input, lines)
-    return all
-  }
-  await send(`${HELLO}\n`, 1)
-  await send(`${INITIALIZED}\n${LIST}\n`, 1)
-  const requests = new Requests(spec.ask)
-  return {
-    async call(times) {
-      for (let made = 0; made < times; made += FLIGHTS) {
-        let lines = ''
-        for (let flight = 0; flight < FLIGHTS; flight++) lines += `${requests.next()}\n`
-        await send(lines, FLIGHTS)
-      }
-      await settle(gateway, spec.plugins)
-    },
-    close: () => gateway.close(),
-  }
-}
-
-/** In pieces of memory of their own, as Node reads from sockets and pipes. */
+/** In pieces of memory of their own, as Node reads from sockets. */
 function pushAll(to: Readable, text: string): void {
   for (let at = 0; at < text.length; at += MOST_READ) to.push(Buffer.from(text.slice(at, at + MOST_READ), 'latin1'))
-}
-
-function linesIn(chunk: Buffer | string): number {
-  let lines = 0
-  for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', at + 1)) lines++
-  return lines
-}
-
-/** The listener on pipes, ahead of the one on those of the process. */
-function onStreams(input: Readable, output: Writable): Plugin<never> {
-  const listener = stdioListener({ input, output })
-  return {
-    name: 'listen-in-memory',
-    setup(api) {
-      const { createListener } = api.hooks
-      const ahead = {
-        for: (type: string) => ({
-          tap: (make: Parameters<ReturnType<typeof createListener.for>['tap']>[1]) =>
-            createListener.for(type).tap({ stage: 'trace' }, make),
-        }),
-      }
-      return listener.setup({ ...api, hooks: { ...api.hooks, createListener: ahead } } as typeof api)
-    },
-  }
 }
 
 /** One connection of a client in memory. */
@@ -186,8 +109,9 @@ class Connection extends Duplex {
   }
 }
 
-async function httpRoad(spec: RoadSpec): Promise<Road> {
-  const gateway = await gatewayOf('http', spec, [])
+/** Opens a gateway, with a session that has listed its tools. */
+export async function openRoad(spec: RoadSpec): Promise<Road> {
+  const gateway = await gatewayOf(spec)
   const server = await startedServer(gateway)
   const host = new URL(gateway.listeners[0]?.url ?? '').host
   const answers = new Answers()

@@ -1,6 +1,5 @@
 /** The load client: a process of its own, so that what it costs is nobody else's. */
 import { holdSessions, measureHttp } from './http.ts'
-import { measureSse } from './sse.ts'
 import { StdioProcess } from './stdio.ts'
 import type { Cell, Measured, Order, Report } from './messages.ts'
 
@@ -27,8 +26,7 @@ async function obey(order: Order): Promise<void> {
 async function done(order: Order): Promise<Partial<Report>> {
   if ('start' in order) return start(order.start)
   if ('cell' in order) return { measured: await measure(order.cell) }
-  if ('hold' in order) await holdSessions(order.hold)
-  else await named(order.stop).stop()
+  await holdSessions(order.hold)
   return {}
 }
 
@@ -47,7 +45,6 @@ async function start({ name, args }: { name: string; args: readonly string[] }):
 function measure(cell: Cell): Promise<Measured> {
   const { target } = cell
   if ('url' in target) return measureHttp({ url: new URL(target.url), headers: target.headers ?? {} }, cell)
-  if ('sse' in target) return measureSse(new URL(target.sse), cell)
   return named(target.process).measure(cell)
 }
 

@@ -13,14 +13,9 @@ export interface Ask {
   readonly wantsProgress?: boolean
 }
 
-/**
- * Target of the load: a URL of Streamable HTTP, one of HTTP+SSE (2024-11-05), or a process that the load client has started
- * under this name.
- */
+/** Target of the load: a URL of Streamable HTTP, or a process that the load client has started under this name. */
 export type Target =
-  | { readonly url: string; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly sse: string }
-  | { readonly process: string }
+  { readonly url: string; readonly headers?: Readonly<Record<string, string>> } | { readonly process: string }
 
 /** One measurement. */
 export interface Cell {
@@ -59,7 +54,6 @@ export interface Hold {
 
 export type Order =
   | { readonly id: number; readonly start: { readonly name: string; readonly args: readonly string[] } }
-  | { readonly id: number; readonly stop: string }
   | { readonly id: number; readonly hold: Hold }
   | { readonly id: number; readonly cell: Cell }
 

@@ -33,7 +33,7 @@ export interface Result extends Machine {
   readonly memory: readonly MemoryResult[]
   /** Each plugin without any I/O. */
   readonly plugins: readonly PluginCost[]
-  /** Such as `mcp-hub 4.2.1`, and of those that could not be had or started why. */
+  /** Such as `mcp-proxy 6.7.19`, and of those that could not be had or started why. */
   readonly peers: readonly string[]
   readonly remarks: readonly string[]
   /** Time that it all took. */

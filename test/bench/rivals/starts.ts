@@ -1,9 +1,10 @@
 /** Measures the time of the other gateways to their list. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { stdioUpstreams, type Configs } from '../setup/gateways.ts'
-import { freePort, listening, until } from '../setup/ports.ts'
+import { stdioUpstreams } from '../setup/gateways.ts'
+import { freePort } from '../../fixtures/free-port.ts'
+import { listening } from '../setup/ports.ts'
 import { benchFile } from '../setup/children.ts'
-import { hubArgs, hubConfig, hubEnv, isHubReady, sdkArgs, type Rivals } from '../rivals.ts'
+import { sdkArgs, type Rivals } from '../rivals.ts'
 import type { Start } from '../start-up.ts'
 import { toList } from '../output/to-list.ts'
 
@@ -11,14 +12,9 @@ const READY_MS = 30_000
 const COUNTS = [1, 20]
 
 /** All of one server, and of twenty where they can have as many. */
-export function rivalStarts(rivals: Rivals, configs: Configs): readonly Start[] {
-  const hub = rivals.fileOf('mcp-hub')
+export function rivalStarts(rivals: Rivals): readonly Start[] {
   const proxy = rivals.fileOf('mcp-proxy')
-  return [
-    ...COUNTS.flatMap(count => sdkStarts(count)),
-    ...(hub === undefined ? [] : COUNTS.map(count => hubStart(hub, count, configs))),
-    ...(proxy === undefined ? [] : [proxyStart(proxy)]),
-  ]
+  return [...COUNTS.flatMap(count => sdkStarts(count)), ...(proxy === undefined ? [] : [proxyStart(proxy)])]
 }
 
 function sdkStarts(count: number): readonly Start[] {
@@ -28,18 +24,6 @@ function sdkStarts(count: number): readonly Start[] {
     isSlow: true,
     run: () => toList(sdkArgs(sdk, 'stdio', stdioUpstreams(count)), `s${count - 1}__small`),
   }))
-}
-
-function hubStart(file: string, count: number, configs: Configs): Start {
-  const config = configs.writeJson(hubConfig(stdioUpstreams(count)))
-  const env = hubEnv(configs.directory())
-  const run = async (): Promise<ChildProcess> => {
-    const port = await freePort()
-    const child = spawn(process.execPath, hubArgs(file, port, config), { stdio: 'ignore', env })
-    await until(() => isHubReady(port), READY_MS, 'mcp-hub is not ready')
-    return child
-  }
-  return { key: `rival mcp-hub ${count}`, title: `mcp-hub, ${words(count)}, to ready`, isSlow: true, run }
 }
 
 function proxyStart(file: string): Start {

@@ -133,11 +133,6 @@ export class Load {
     return pid
   }
 
-  /** Ends one that was started; resolves when it has gone. */
-  async stop(name: string): Promise<void> {
-    await this.#order(id => ({ id, stop: name }), STOP_MS)
-  }
-
   /** Opens sessions that say nothing more; they last as long as the load client. */
   async hold(hold: Hold): Promise<void> {
     await this.#order(id => ({ id, hold }), HOLD_MS)

@@ -18,8 +18,6 @@ export interface GatewaySpec {
   readonly listener: 'http' | 'stdio'
   readonly upstreams: Readonly<Record<string, UpstreamSpec>>
   readonly plugins: Plugins
-  /** A Redis for the plugin that needs one. */
-  readonly redis?: string | undefined
 }
 
 /** The cheapest server over stdio, as an upstream. */
@@ -64,13 +62,6 @@ export class Configs {
     return file
   }
 
-  /** Writes any other program's; returns its path. */
-  writeJson(config: object): string {
-    const file = join(this.directory(), 'config.json')
-    writeFileSync(file, JSON.stringify(config))
-    return file
-  }
-
   /** A new directory, for anything. */
   directory(): string {
     const directory = join(this.#root, String(++this.#count))
@@ -85,7 +76,7 @@ export class Configs {
 
 /** The configuration itself; what is written while it runs goes to the directory. */
 export function configOf(
-  { listener, upstreams, plugins, redis = '' }: GatewaySpec,
+  { listener, upstreams, plugins }: GatewaySpec,
   directory: string,
 ): Readonly<Record<string, unknown>> {
   const limits = { sessions: 10_000, sessionsPerPrincipal: 10_000, connections: 8192 }
@@ -96,7 +87,6 @@ export function configOf(
     upstreams: names,
     httpUpstreams,
     directory,
-    redis,
   })
   const dressed = Object.entries(upstreams).map(([name, spec]) => {
     const more = spec.type === 'http' ? httpUpstream : {}

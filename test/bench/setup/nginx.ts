@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Children, Started } from './children.ts'
-import { freePort, listening } from './ports.ts'
+import { freePort } from '../../fixtures/free-port.ts'
+import { listening } from './ports.ts'
 
 /** Says whether there is one on the PATH. */
 export function hasNginx(): boolean {

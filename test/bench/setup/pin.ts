@@ -8,8 +8,8 @@ export class Pins {
   /** The place where each process stands, as moving it costs milliseconds. */
   readonly #cores = new Map<number, number>()
 
-  constructor(isWanted: boolean) {
-    this.#isOn = isWanted && availableParallelism() > 1 && hasTaskset()
+  constructor() {
+    this.#isOn = availableParallelism() > 1 && hasTaskset()
   }
 
   get isOn(): boolean {

@@ -1,33 +1,12 @@
 /** For programs that cannot choose a port themselves, or do not say when they listen. */
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo } from 'node:net'
-
-/** One that is free now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
+import { connect } from 'node:net'
 
 /** Resolves when somebody listens there. */
-export function listening(port: number, withinMs: number): Promise<void> {
-  return until(() => isOpen(port), withinMs, `nobody listens on ${port}`)
-}
-
-/** Looks again and again until it holds. */
-export async function until(
-  holds: () => Promise<boolean>,
-  withinMs: number,
-  otherwise: string,
-  pauseMs = 10,
-): Promise<void> {
+export async function listening(port: number, withinMs: number): Promise<void> {
   const end = performance.now() + withinMs
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`${otherwise} within ${withinMs} ms`)
-    await new Promise(resolve => setTimeout(resolve, pauseMs))
+  while (!(await isOpen(port))) {
+    if (performance.now() > end) throw new Error(`nobody listens on ${port} within ${withinMs} ms`)
+    await new Promise(resolve => setTimeout(resolve, 10))
   }
 }
 

@@ -65,12 +65,6 @@ export class Workshop {
     return { label: 'raw', target: { url: found }, pid, prefix: '' }
   }
 
-  /** All that writing the bytes of a list costs by itself. */
-  async listWriter(url: string): Promise<Subject> {
-    const { pid, found } = await this.options.children.start([benchFile('peers/list-writer.ts'), url], urlIn)
-    return { label: 'writes the list', target: { url: found }, pid, prefix: '' }
-  }
-
   async nginx(url: string): Promise<Subject> {
     const { children, configs } = this.options
     const { pid, found } = await startNginx(children, new URL(url), configs.directory())
