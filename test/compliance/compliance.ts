@@ -4,7 +4,7 @@
 //   --jobs N            cells at a time; default 2
 //   --no-write          leave docs/compliance.md alone
 import { setMaxListeners } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { verdictOf, readKnownFailures } from './known-failures.ts'
 import { allCells, nameOf } from './matrix/cells.ts'
@@ -35,7 +35,7 @@ console.log(failuresOf(reports))
 console.log(verdict.text)
 if (values.write && isWhole) {
   const file = new URL('../../docs/compliance.md', import.meta.url)
-  await writeFile(file, documentOf(reports, verdict))
+  await writeFile(file, documentOf(await readFile(file, 'utf8'), reports, verdict))
 }
 process.exit(verdict.ok ? 0 : 1)
 
