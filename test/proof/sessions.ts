@@ -5,10 +5,9 @@
  *     npm run proof -- sessions
  */
 import assert from 'node:assert/strict'
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { request } from 'node:http'
 import { randomUUID } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
-import { testGateway } from '../../src/testing/index.ts'
+import { testGateway, testUpstream } from '../../src/testing/index.ts'
 import { byToken, from, modern, rest } from '../unit/fixtures/by-token.ts'
 import { script } from '../unit/fixtures/upstream-bench.ts'
 
@@ -20,7 +19,19 @@ const AT_ONCE = 32
 
 const HELLO = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'proof', version: '1' } }
 const began = performance.now()
-const counter = await countingServer()
+const counts = new Map<string, number>()
+/** Counts the calls of each of its sessions. */
+const counter = await testUpstream({
+  era: 'legacy',
+  tools: {
+    count: (_args, { headers }) => {
+      const session = String(headers['mcp-session-id'])
+      const count = (counts.get(session) ?? 0) + 1
+      counts.set(session, count)
+      return `${session} ${count}`
+    },
+  },
+})
 const instances = CALLERS * LABELS.length + 8
 const pool = { max: instances, perPrincipal: 4 }
 const piped = {
@@ -49,7 +60,7 @@ for (const upstream of ['piped', 'remote']) await ownCounts(upstream)
 await hostile()
 console.log(`in all ${((performance.now() - began) / 1000).toFixed(1)} s`)
 await gateway.close()
-await counter.close()
+await counter.stop()
 
 /** Every pair counts alone from one to the end, by turns through REST, modern and legacy MCP. */
 async function ownCounts(upstream: string): Promise<void> {
@@ -233,44 +244,4 @@ async function side<T>(items: readonly T[], work: (item: T) => Promise<void>): P
     for (const item of rest) await work(item)
   })
   await Promise.all(workers)
-}
-
-/** A legacy server that counts the calls of each of its sessions. */
-async function countingServer(): Promise<{ url: string; close(): Promise<void> }> {
-  const counts = new Map<string, number>()
-  const server = createServer((asked, response) => void serve(asked, response, counts))
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
-  }
-}
-
-async function serve(asked: IncomingMessage, response: ServerResponse, counts: Map<string, number>): Promise<void> {
-  let body = ''
-  for await (const chunk of asked) body += String(chunk)
-  if (asked.method !== 'POST') return void response.writeHead(asked.method === 'DELETE' ? 204 : 405).end()
-  const { id, method } = JSON.parse(body) as { id?: number; method: string }
-  const session = String(asked.headers['mcp-session-id'] ?? randomUUID())
-  const results: Record<string, () => object> = {
-    initialize: () => ({
-      protocolVersion: '2025-11-25',
-      capabilities: { tools: {} },
-      serverInfo: HELLO.clientInfo,
-    }),
-    'tools/list': () => ({ tools: [{ name: 'count', inputSchema: { type: 'object' } }] }),
-    'tools/call': () => {
-      const count = (counts.get(session) ?? 0) + 1
-      counts.set(session, count)
-      return { content: [{ type: 'text', text: `${session} ${count}` }] }
-    },
-  }
-  if (id === undefined) return void response.writeHead(202).end()
-  const result = results[method]?.()
-  const error = { code: -32601, message: 'Method not found' }
-  response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': session })
-  response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) }))
 }

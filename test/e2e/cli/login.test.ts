@@ -4,8 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { hashOf } from '../../unit/rules/keys.ts'
-import { callAs } from '../oauth/log-in.ts'
-import { behindLogin, loggingIn, pageOf, visit, type BehindLogin } from '../manners/places.ts'
+import { behindLogin, callAs, loggingIn, pageOf, visit, type BehindLogin } from '../manners/places.ts'
 import { gateway, serving } from './run.ts'
 
 async function logins(

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
-import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
 import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server.ts'
 import { directory, serving, type Serving } from '../cli/run.ts'
 
@@ -63,13 +63,21 @@ export async function loggingIn(
 }
 
 /** The page that a login waits for. */
-export async function pageOf(login: Serving): Promise<string> {
+export async function pageOf(login: Pick<Serving, 'stderr' | 'exit'>): Promise<string> {
   for (;;) {
-    const [found] = /http:\/\/127\.0\.0\.1:\d+\/authorize\S*/.exec(login.stderr()) ?? []
+    const [found] = /https?:\/\/127\.0\.0\.1:\d+\/authorize\S*/.exec(login.stderr()) ?? []
     if (found !== undefined) return found
     const ended = await Promise.race([login.exit, passed(20)])
     if (ended !== undefined) throw new Error(`it ended with ${String(ended)}: ${login.stderr()}`)
   }
+}
+
+/** Text of the answer to a call of `web__whoami` with an API key. */
+export async function callAs(url: string, key: string): Promise<string> {
+  const client = await testClient(url, { headers: { authorization: `Bearer ${key}` } })
+  const reply = await client.request('tools/call', { name: 'web__whoami', arguments: {} })
+  await client.close()
+  return JSON.stringify(reply)
 }
 
 /** A browser that follows where it is sent. */

@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
-import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server.ts'
 import { type AtTerminal, atTerminal, noTerminal } from '../../fixtures/terminal.ts'
-import { directory, gateway } from '../cli/run.ts'
-import { pageOf } from './log-in.ts'
+import { gateway } from '../cli/run.ts'
+import { behindLogin, pageOf } from '../manners/places.ts'
 
 const HEADLESS = { DISPLAY: '', WAYLAND_DISPLAY: '', SSH_CONNECTION: 'a b c d' }
 
 /** Runs `gateway login` at a terminal. */
 function login(t: TestContext, cwd: string, args: readonly string[]): AtTerminal {
   return atTerminal(t, ['login', 'web', ...args], { cwd, env: HEADLESS })
-}
-
-async function place(t: TestContext): Promise<{ cwd: string; server: LoginServer }> {
-  const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
-  const server = closeAfter(t, await loginServer(behind.url))
-  const upstreams = { web: { type: 'http', url: server.url, oauth: {} } }
-  const yaml = JSON.stringify({ state: { directory: 'state' }, upstreams })
-  return { cwd: await directory(t, { 'gateway.yaml': yaml }), server }
 }
 
 /** Address at which the browser of another machine ends, which nobody serves there. */
@@ -31,10 +21,9 @@ test(
   'the address at which a browser elsewhere ended is pasted, and the login is made',
   { skip: noTerminal },
   async t => {
-    const { cwd, server } = await place(t)
+    const { cwd, server } = await behindLogin(t)
     const terminal = login(t, cwd, ['--no-browser'])
     const page = await pageOf({ ...terminal, stderr: terminal.shown })
-    assert.ok(page, terminal.shown())
     await terminal.shows(/address/)
     const address = await addressFor(page)
     const other = new URL(address)
@@ -56,11 +45,10 @@ test(
 )
 
 test('a pasted refusal is one, and Ctrl-C gives the login up', { skip: noTerminal }, async t => {
-  const { cwd, server } = await place(t)
+  const { cwd, server } = await behindLogin(t)
   server.person.answer = 'no'
   const refused = login(t, cwd, ['--no-browser'])
   const page = await pageOf({ ...refused, stderr: refused.shown })
-  assert.ok(page, refused.shown())
   await refused.shows(/address/)
   refused.type(await addressFor(page))
   assert.equal(await refused.exit, 1, refused.shown())

@@ -6,7 +6,7 @@ import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server
 import { authority } from '../../unit/fixtures/certificates.ts'
 import { secureFetch } from '../../unit/listeners/tls/secure-client.ts'
 import { directory, gatewayProcess as gateway, serving } from '../cli/run.ts'
-import { pageOf } from './log-in.ts'
+import { pageOf } from '../manners/places.ts'
 
 const ours = authority('Company CA')
 const { cert: ca } = ours
@@ -38,7 +38,6 @@ for (const [by, { more, env }] of Object.entries(TRUSTING))
     const where = { cwd, env: { ...HEADLESS, ...env } }
     const login = serving(t, ['login', 'web'], where)
     const page = await pageOf(login)
-    assert.ok(page, login.stderr())
     const { headers } = await secureFetch(page, { ca })
     await fetch(headers.location ?? '')
     assert.equal(await login.exit, 0, login.stderr())

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { hashOf } from '../../unit/rules/keys.ts'
 import { serving } from '../cli/run.ts'
-import { behindLogin, loggingIn, pageOf, visit } from '../manners/places.ts'
-import { callAs } from './log-in.ts'
+import { behindLogin, callAs, loggingIn, pageOf, visit } from '../manners/places.ts'
 
 const CI = ['--account', 'key:ci']
 

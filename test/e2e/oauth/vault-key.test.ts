@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
-import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
-import { loginServer } from '../../fixtures/oauth/login-server.ts'
-import { directory, gateway, serving } from '../cli/run.ts'
-import { pageOf } from './log-in.ts'
+import { test } from 'node:test'
+import { directory, gateway } from '../cli/run.ts'
+import { behindLogin, loggingIn, NO_BROWSER } from '../manners/places.ts'
 
 const KEY = 'a-key-of-the-keyring-with-more-than-32-characters'
-const ENV = { DISPLAY: '', WAYLAND_DISPLAY: '' }
 
 test('a program gives the key of the logins, and without that key nobody reads them', async t => {
-  const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
-  const server = closeAfter(t, await loginServer(behind.url))
+  const { server } = await behindLogin(t)
   const config = {
     state: { directory: 'state' },
     secrets: { keyCommand: ['cat', 'the-key'] },
     upstreams: { web: { type: 'http', url: server.url, oauth: {} } },
   }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config), 'the-key': `${KEY}\n` })
-  const where = { cwd, env: ENV }
-  await logIn(t, where)
+  const where = { cwd, env: NO_BROWSER }
+  assert.equal(await (await loggingIn(t, where)).exit, 0)
   const called = await gateway(['call', 'web__whoami'], where)
   assert.match(called.stdout, /here/, called.stderr)
 
@@ -52,8 +48,7 @@ function commandFor(key: string | undefined): object {
 }
 
 test('a file gives the key of the logins, and no other key is made', async t => {
-  const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
-  const server = closeAfter(t, await loginServer(behind.url))
+  const { server } = await behindLogin(t)
   const config = {
     state: { directory: 'state' },
     secrets: { keyFile: 'the-key' },
@@ -61,8 +56,8 @@ test('a file gives the key of the logins, and no other key is made', async t => 
   }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config), 'the-key': `${KEY}\n` })
   chmodSync(join(cwd, 'the-key'), 0o600)
-  const where = { cwd, env: ENV }
-  await logIn(t, where)
+  const where = { cwd, env: NO_BROWSER }
+  assert.equal(await (await loggingIn(t, where)).exit, 0)
 
   assert.match((await gateway(['call', 'web__whoami'], where)).stdout, /here/)
   assert.ok(!existsSync(join(cwd, 'state/grants.key')), 'no other key is made')
@@ -70,11 +65,3 @@ test('a file gives the key of the logins, and no other key is made', async t => 
   const { stdout, stderr } = await gateway(['logins'], where)
   assert.match(stdout + stderr, /sealed with another key/)
 })
-
-async function logIn(t: TestContext, where: { cwd: string; env: NodeJS.ProcessEnv }): Promise<void> {
-  const login = serving(t, ['login', 'web'], where)
-  const page = await pageOf(login)
-  assert.ok(page, login.stderr())
-  await fetch(page)
-  assert.equal(await login.exit, 0, login.stderr())
-}

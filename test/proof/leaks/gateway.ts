@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { LAUNCHER } from '../../peers/gateway.ts'
 
-const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
 const SERVER = fileURLToPath(new URL('server.sh', import.meta.url))
 
 /** A gateway that runs as a process of its own. */

@@ -3,11 +3,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { connectControl, type ControlClient } from '../../../src/control/client.ts'
 import { findLivingSockets } from '../../../src/control/sockets.ts'
-
-const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
+import { LAUNCHER } from '../../peers/gateway.ts'
 
 /** A gateway in a process of its own, whose file is changed and which is told to reload it. */
 export interface Gateway {
@@ -26,17 +24,13 @@ export interface Usage {
   readonly children: number
 }
 
-/** Starts a gateway on this configuration, which has one HTTP listener; `flags` are for its Node, `variables` for its environment. */
-export async function startGateway(
-  text: string,
-  flags: readonly string[] = [],
-  variables: Readonly<Record<string, string>> = {},
-): Promise<Gateway> {
+/** Starts a gateway on this configuration, which has one HTTP listener. */
+export async function startGateway(text: string): Promise<Gateway> {
   const directory = await mkdtemp(join(tmpdir(), 'reloads-'))
   const file = join(directory, 'gateway.yaml')
   await writeFile(file, text)
-  const environment = { ...process.env, ...variables, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
-  const child = spawn(process.execPath, [...flags, LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'], {
+  const environment = { ...process.env, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
+  const child = spawn(process.execPath, [LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'], {
     env: environment,
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -7,10 +7,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../fixtures/free-port.ts'
 import { Redis } from '../../fixtures/redis.ts'
+import { LAUNCHER } from '../../peers/gateway.ts'
 import { end, startHaproxy } from './balancer.ts'
 import { Relay } from './relay.ts'
 
-const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
 const SERVER = fileURLToPath(new URL('../../fixtures/everything.mjs', import.meta.url))
 /** Longer than haproxy, and nginx, need to look elsewhere. */
 const DELAY = '6s'
