@@ -42,8 +42,6 @@ export interface Bench {
   readonly pace: Pace
   /** Those that have been kept busy for a while. */
   readonly warm: WeakSet<Subject>
-  /** All that rounds come to: medians, unless it says otherwise. */
-  readonly sum?: (rounds: readonly Measured[]) => Measured
   /** Tells of progress. */
   say(text: string): void
 }
@@ -82,7 +80,7 @@ export async function measureWorks(works: Wanted, bench: Bench): Promise<readonl
       await measureRow(row, bench, round)
     }
   }
-  return rows.map(row => resultOf(row, bench.sum ?? medians))
+  return rows.map(row => resultOf(row))
 }
 
 /** A round takes so much longer than what is measured in it: connections are opened, and the last calls are waited for. */
@@ -146,13 +144,10 @@ function firstLine(error: unknown): string {
   return (text.split('\n').find(line => line.trim() !== '') ?? '').slice(0, 200)
 }
 
-function resultOf(
-  { work, concurrency, subjects, rounds, failures }: Row,
-  sum: (rounds: readonly Measured[]) => Measured,
-): WorkResult {
+function resultOf({ work, concurrency, subjects, rounds, failures }: Row): WorkResult {
   const results = subjects.map(({ label }): SubjectResult => {
     const failed = failures.get(label)
-    return failed === undefined ? { label, measured: sum(rounds.get(label) ?? []) } : { label, failed }
+    return failed === undefined ? { label, measured: medians(rounds.get(label) ?? []) } : { label, failed }
   })
   return { key: work.key, title: work.title, concurrency, subjects: results }
 }

@@ -1,26 +1,21 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../src/testing/index.ts'
-import { cleanup } from '../fixtures/cleanup.ts'
-import { ROOT } from '../guard/sources.ts'
+import { LAUNCHER } from '../peers/gateway.ts'
+import { directory } from './cli/run.ts'
 
 /** A gateway as it is published, which a client starts and speaks to over a pipe. */
 test('clients of both eras run scripts in a built gateway on a pipe', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { say: ({ text }) => `said ${String(text)}` } }))
-  const directory = await mkdtemp(join(tmpdir(), 'code-mode-'))
-  cleanup(t, () => rm(directory, { recursive: true, force: true }))
-  const file = join(directory, 'gateway.yaml')
   const config = {
     version: 1,
     listeners: { main: { type: 'stdio' } },
     upstreams: { web: { type: 'http', url: web.url } },
     surface: { mode: 'code' },
   }
-  await writeFile(file, JSON.stringify(config))
-  const args = [join(ROOT, 'bin/run.js'), 'serve', '--config', file]
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+  const args = [LAUNCHER, 'serve', '--config', join(cwd, 'gateway.yaml')]
   const upstreams = { own: { type: 'stdio', command: process.execPath, args, prefix: '' } }
   const gateway = closeAfter(t, await testGateway({ config: { upstreams } }))
   for (const era of ['legacy', 'modern'] as const) {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { testUpstream } from '../../src/testing/index.ts'
-import { cleanup } from '../fixtures/cleanup.ts'
-import { directory, serving, type Serving } from './cli/run.ts'
+import { serving, type Serving } from './cli/run.ts'
+import { beforeServer } from './manners/places.ts'
 
 const CONNECT = {
   method: 'initialize',
@@ -16,17 +15,9 @@ interface Draining extends Serving {
   readonly url: string
 }
 
-async function gateway(t: TestContext, shutdown: object, args: readonly string[] = []): Promise<Draining> {
-  const web = await testUpstream({ tools: { echo: () => 'said' } })
-  cleanup(t, () => web.stop())
-  const config = {
-    version: 1,
-    listeners: { main: { type: 'http', port: 0 } },
-    upstreams: { web: { type: 'http', url: web.url } },
-    shutdown,
-  }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
-  const served = serving(t, ['serve', ...args], { cwd })
+async function gateway(t: TestContext, shutdown: object): Promise<Draining> {
+  const { cwd } = await beforeServer(t, { echo: () => 'said' }, { shutdown })
+  const served = serving(t, ['serve'], { cwd })
   const { url } = await served.logged('listening')
   await served.logged('serving')
   return { ...served, url: String(url) }
@@ -105,13 +96,8 @@ test('Ctrl-C does not wait for load balancers', async t => {
 })
 
 test('one whose only client is on a pipe does not wait either', async t => {
-  const config = {
-    version: 1,
-    listeners: { main: { type: 'stdio' } },
-    upstreams: {},
-    shutdown: { delay: LONG },
-  }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+  const listeners = { main: { type: 'stdio' } }
+  const { cwd } = await beforeServer(t, {}, { listeners, shutdown: { delay: LONG } })
   const { child, exit, logged } = serving(t, ['serve'], { cwd })
   await logged('serving')
 

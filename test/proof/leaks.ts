@@ -1,7 +1,6 @@
 // Nothing is left behind: sessions that die, servers that are killed, gateways that are killed. Linux only; about two minutes.
 import { randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { watchdogsOf, processesWith, zombiesOf, type Found } from '../fixtures/processes.ts'
 import { strays, timeToZero } from './leaks/count.ts'
 import { configOf, startGateway, type Running } from './leaks/gateway.ts'
@@ -79,7 +78,6 @@ async function gatewaysThatAreKilled(): Promise<void> {
     const gateway = await startGateway(configOf(cookie, 3, 'shared', 'leaves'))
     await timeToZero(() => (processesWith(cookie).length >= 18 ? [] : [{ pid: 0, command: 'wait' }]), 10_000)
     const run = `tapgate:${gateway.pid}:`
-    if (round === 0) console.log(`      the guardian: ${memoryOf(run)}`)
     // Every other time as a supervisor does: with all of its group.
     kill(round % 2 === 0 ? gateway.pid : -gateway.pid, 'SIGKILL')
     await once(gateway.child, 'exit')
@@ -117,15 +115,6 @@ function print(what: string, left: readonly Found[], defunct: number): void {
 function spread(times: number[]): string {
   times.sort((a, b) => a - b)
   return `median ${Math.round(times[times.length >> 1] ?? 0)} ms, worst ${Math.round(times.at(-1) ?? 0)} ms`
-}
-
-/** Resident and private memory of the guardian of a run. */
-function memoryOf(run: string): string {
-  const [guardian] = watchdogsOf(run)
-  const rollup = guardian === undefined ? '' : readFileSync(`/proc/${guardian.pid}/smaps_rollup`, 'utf8')
-  const [, resident] = /^Rss:\s+(\d+ kB)/m.exec(rollup) ?? []
-  const [, own] = /^Private_Dirty:\s+(\d+ kB)/m.exec(rollup) ?? []
-  return `${resident} resident, ${own} of its own`
 }
 
 function kill(pid: number, signal: NodeJS.Signals): boolean {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 const PAGE_KB = 4
@@ -10,12 +9,8 @@ export interface Usage {
   readonly rss: number
 }
 
-/** Reads it from /proc, else from `ps`; undefined where neither is. */
+/** Reads it from /proc; undefined where that is not. */
 export function usageOf(pid: number): Usage | undefined {
-  return fromProc(pid) ?? fromPs(pid)
-}
-
-function fromProc(pid: number): Usage | undefined {
   try {
     const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])
     return { micros: scheduled(pid) ?? ticked(pid), rss: (pages * PAGE_KB) / 1024 }
@@ -43,18 +38,4 @@ function ticked(pid: number): number {
   // The name in the second field may hold anything but its last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS
-}
-
-function fromPs(pid: number): Usage | undefined {
-  try {
-    const [time = '', rss = ''] = execFileSync('ps', ['-o', 'time=,rss=', '-p', String(pid)], {
-      encoding: 'utf8',
-    })
-      .trim()
-      .split(/\s+/)
-    const seconds = time.split(/[:-]/).reduce((sum, part) => sum * 60 + Number(part), 0)
-    return { micros: seconds * 1e6, rss: Number(rss) / 1024 }
-  } catch {
-    return undefined
-  }
 }

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { before, describe, test } from 'node:test'
+import { test } from 'node:test'
 import { stringify } from 'yaml'
 import { importServers } from '../../src/cli/servers/import.ts'
-import { loadConfig } from '../../src/config/index.ts'
-import { closeAfter, testClient, testGateway, testUpstream } from '../../src/testing/index.ts'
-import { connectV1 } from '../peers/sdk-v1-client.ts'
+import { loadConfig } from '../../src/gateway/load-config.ts'
 import { directory, SERVER } from './cli/run.ts'
 
 const NODE = process.execPath
 const STDIO = { command: NODE, args: [SERVER] }
 const json = JSON.stringify
-/** In the place of the listener on stdin, which is the test runner's. */
-const HTTP = 'listeners.stdio={"type":"http","port":0}'
 
 /** One local and one remote server, as each client writes them. */
 const WRITERS: Readonly<Record<string, (url: string) => string>> = {
@@ -48,28 +44,18 @@ const WRITERS: Readonly<Record<string, (url: string) => string>> = {
     }),
 }
 
-describe('an imported configuration', { concurrency: 2 }, () => {
-  let near: string[] = []
-  before(async () => {
-    const direct = await connectV1(STDIO)
-    near = (await direct.listTools()).tools.map(({ name }) => name)
-    await direct.close()
+for (const [name, write] of Object.entries(WRITERS))
+  test(`an imported configuration has the servers of ${name}`, async t => {
+    const url = 'https://far.example.com/mcp'
+    const cwd = await directory(t, { [name]: write(url) })
+    const { notes } = await importServers({ ...OPTIONS, files: [name], cwd })
+    const { config } = await loadConfig({ file: join(cwd, 'gateway.yaml'), cwd, environment: {} })
+
+    const { near, far } = config.upstreams
+    assert.deepEqual(notes, [])
+    assert.ok(near?.type === 'stdio' && far?.type === 'http')
+    assert.deepEqual([near.command, near.args, far.url], [NODE, [SERVER], url])
   })
-
-  for (const [name, write] of Object.entries(WRITERS))
-    test(`serves the servers of ${name}`, async t => {
-      const far = closeAfter(t, await testUpstream({ tools: { remote_tool: () => 'from far' } }))
-      const cwd = await directory(t, { [name]: write(far.url) })
-      const imported = await importServers({ ...OPTIONS, files: [name], cwd })
-      assert.deepEqual(imported.notes, [])
-      const config = await loadConfig({ file: join(cwd, 'gateway.yaml'), cwd, set: [HTTP], environment: {} })
-      const client = closeAfter(t, await testClient(closeAfter(t, await testGateway({ config }))))
-
-      const { result } = await client.request('tools/list')
-      const names = (result?.tools as { name: string }[]).map(tool => tool.name)
-      assert.deepEqual(names, [...near.map(tool => `near__${tool}`), 'far__remote_tool'])
-    })
-})
 
 const OPTIONS = { output: 'gateway.yaml', force: false, dryRun: false, remote: 'http://127.0.0.1:1/mcp' }
 
