@@ -48,6 +48,9 @@ export type ReplyHeaders = Readonly<Partial<Record<ReadHeaderName, string>>>
 export interface RequestControl {
   /** Aborts a reply; `error` goes to `onError`. No effect after its end. */
   abort(handler: ReplyHandler, error: Error): void
+  /** Pauses reading, if supported. */
+  pause?(): void
+  resume?(): void
 }
 
 /**
@@ -67,22 +70,23 @@ export interface ReplyHandler {
   onError(error: Error): void
 }
 
-/** A redirect, which may need another handler. */
+/** A reply that may need another handler. */
 export interface RewritableReply {
   readonly status: number
   readonly headers: ReplyHeaders
   readonly request: ClientRequest
   readonly handler: ReplyHandler
+  readonly control: RequestControl
   /** The client that sent the request. */
   readonly client: HttpTransport
 }
 
-/** Returns a handler for a redirect; undefined for the original one. */
+/** Returns a handler for a redirect or an encoded reply; undefined for the original one. */
 export type ReplyRewriter = (reply: RewritableReply) => ReplyHandler | undefined
 
-/** True for redirects that keep method and body. */
-export function isRedirect(status: number): boolean {
-  return status === 307 || status === 308
+/** True for redirects and encoded replies. */
+export function needsRewriting(status: number, headers: ReplyHeaders): boolean {
+  return status === 307 || status === 308 || headers['content-encoding'] !== undefined
 }
 
 type ClientErrorCode = 'INVALID_ARG' | 'CONNECT_TIMEOUT' | 'SOCKET' | 'MALFORMED' | 'DESTROYED' | 'OVERFLOW' | 'PROXY'

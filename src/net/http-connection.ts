@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { connect as connectPlain, isIP } from 'node:net'
 import type { Clock } from '../api/index.ts'
 import type { RequestControl, ClientRequest, ReplyRewriter, HttpTransport, ReplyHandler } from './http-client-types.ts'
-import { ClientError, isRedirect } from './http-client-types.ts'
+import { ClientError, needsRewriting } from './http-client-types.ts'
 import { writePieces } from '../util/messages.ts'
 import type { ReplyHead, ReplyParserCallbacks } from './http1-reply-parser.ts'
 import { ReplyParser } from './http1-reply-parser.ts'
@@ -123,6 +123,14 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     this.#fail(error)
   }
 
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
   /** Closes the connection and fails its request. */
   destroy(error: Error): void {
     this.#fail(error)
@@ -131,7 +139,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
   head(head: ReplyHead): void {
     const { status, headers } = head
     this.#head = head
-    if (this.#request !== undefined && isRedirect(status)) this.#applyDetour(head, this.#request)
+    if (this.#request !== undefined && needsRewriting(status, headers)) this.#applyDetour(head, this.#request)
     const handler = this.#detour ?? this.#handler
     handler?.onHead(status, headers, this)
   }
@@ -139,7 +147,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
   #applyDetour({ status, headers }: ReplyHead, request: ClientRequest): void {
     const { client, detour } = this.#deps
     const handler = this.#handler
-    if (handler !== undefined) this.#detour = detour?.({ status, headers, request, handler, client })
+    if (handler !== undefined) this.#detour = detour?.({ status, headers, request, handler, client, control: this })
   }
 
   /** Detaches the current handler or detour. */

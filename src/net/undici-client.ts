@@ -14,7 +14,7 @@ import type {
 import {
   ClientError,
   createDestroyedError,
-  isRedirect,
+  needsRewriting,
   MAX_HEAD,
   MAX_INTERIM,
   MAX_WAITING,
@@ -99,8 +99,8 @@ export class UndiciClient implements HttpTransport {
 
   #send(dispatcher: Dispatcher, request: ClientRequest, handler: ReplyHandler): void {
     const { method, path, body } = request
-    const detour = (odd: ReplyStart): ReplyHandler | undefined =>
-      this.#detour?.({ ...odd, request, handler, client: this })
+    const detour = (odd: ReplyStart, control: RequestControl): ReplyHandler | undefined =>
+      this.#detour?.({ ...odd, request, handler, control, client: this })
     const reply = new UndiciReply(handler, this.#waiting, detour)
     try {
       // Event streams may be silent for hours.
@@ -151,7 +151,7 @@ function createProxyTrust(ca: string | undefined): { ca?: string[] } {
 }
 
 type ReplyStart = Pick<RewritableReply, 'status' | 'headers'>
-type FindReplyRewriter = (odd: ReplyStart) => ReplyHandler | undefined
+type FindReplyRewriter = (odd: ReplyStart, control: RequestControl) => ReplyHandler | undefined
 
 class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
   readonly #handler: ReplyHandler
@@ -178,6 +178,14 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
     this.#reader.onError(error)
   }
 
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (!this.#isOver) this.#controller?.resume()
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     this.#markStarted()
@@ -192,7 +200,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
     if (this.#isOver) return
     if (status >= 200) {
       const head = selectHeaders(headers)
-      if (isRedirect(status)) this.#reader = this.#detour({ status, headers: head }) ?? this.#handler
+      if (needsRewriting(status, head)) this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
       this.#reader.onHead(status, head, this)
     } else if (status === 101 || ++this.#interim > MAX_INTERIM)
       this.abort(this.#handler, new ClientError('MALFORMED', `unexpected HTTP ${status}`))

@@ -12,7 +12,12 @@ import { PendingRequest } from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
 import type { ClientRequest, IncomingDeps } from './incoming-requests.ts'
 import { IncomingRequests } from './incoming-requests.ts'
-import { translateResponse, createCancelledResponse, createOutboundParams } from './translate-call.ts'
+import {
+  translateResponse,
+  createCancelledResponse,
+  createOutboundParams,
+  dropNestedEntries,
+} from './translate-call.ts'
 
 /** Time in which a server may send requests and logs for a cancelled call without an answer. */
 const CANCELLED_TTL_MS = 10_000
@@ -292,8 +297,10 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
     drops.countGarbage(bytes)
     const pending = this.peer.findSent(findReplyId(bytes))
-    if (pending !== undefined && (of === undefined || of === pending))
-      this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
+    if (pending === undefined || (of !== undefined && of !== pending)) return
+    const list = dropNestedEntries(pending.method, bytes, this.server?.era)
+    if (list !== undefined) this.#settleResponse(list, of)
+    else this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
   }
 }
 

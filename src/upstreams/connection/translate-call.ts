@@ -4,14 +4,17 @@ import { ALL_CAPABILITIES, normalizeCapabilities } from '../../protocol/era/capa
 import { toLegacyParams, toModernParams, readTask, servesTasks, addTaskCapability } from '../../protocol/era/convert.ts'
 import type { ModernClient } from '../../protocol/era/convert.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { isObject } from '../../protocol/json/json.ts'
+import { isDeeperThan, isObject } from '../../protocol/json/json.ts'
 import { decodeKey } from '../../protocol/json/json-members.ts'
-import { OPEN_ARRAY, OPEN_OBJECT, scanArray, scanObject } from '../../protocol/json/scan-json.ts'
+import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, scanArray, scanObject } from '../../protocol/json/scan-json.ts'
 import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
-import { getChangedKinds, META, METHODS } from '../../protocol/methods.ts'
+import { parseServerMessage } from '../../protocol/jsonrpc.ts'
+import type { Era } from '../../protocol/methods.ts'
+import { getChangedKinds, LISTS, META, METHODS } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { tryParseJson } from '../../util/plain-data.ts'
 import { formatPeerText } from '../../util/log.ts'
 
 /** Methods whose results clients validate but that are forwarded as bytes, each with its list member. */
@@ -210,4 +213,29 @@ export function omitSubscriptionId(params: JsonObject | undefined): JsonObject |
   const { [META.subscriptionId]: _, ...meta } = params._meta
   const { _meta, ...otherParams } = params
   return Object.keys(meta).length === 0 ? otherParams : { ...otherParams, _meta: meta }
+}
+
+/** Levels around a list entry: message, result and list. */
+const LEVELS_AROUND_ENTRY = 3
+
+/**
+ * Replaces entries that nest too deep in a rejected list by their names, so that the others stay visible; undefined if
+ * there are none.
+ */
+export function dropNestedEntries(method: string, bytes: Buffer, era: Era | undefined): RpcResponse | undefined {
+  const list = Object.values(LISTS).find(row => row.method === method)
+  const message = list && tryParseJson(bytes.toString('utf8'))
+  const result = isObject(message) ? message.result : undefined
+  const entries = list !== undefined && isObject(result) ? result[list.member] : undefined
+  if (list === undefined || !Array.isArray(entries)) return undefined
+  const isDeep = (entry: unknown): entry is JsonObject =>
+    isObject(entry) && isDeeperThan(entry, MAX_DEPTH - LEVELS_AROUND_ENTRY)
+  if (!entries.some(isDeep)) return undefined
+  const flat = entries.map((entry: unknown) => (isDeep(entry) ? (entry[list.key] ?? null) : entry))
+  const text = JSON.stringify({
+    ...(message as JsonObject),
+    result: { ...(result as JsonObject), [list.member]: flat },
+  })
+  const response = parseServerMessage(Buffer.from(text), era)
+  return response.kind === 'response' ? response : undefined
 }

@@ -4,7 +4,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../net/http-client-types.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
 import type { MemoryBudget } from '../../net/backlog.ts'
-import { MemoryShare, UNCOUNTED_BYTES } from '../../net/backlog.ts'
+import { MemoryShare } from '../../net/backlog.ts'
 import type { PendingRequest, TransportEvents } from '../transport.ts'
 import type { HttpErrorReply } from './http-failures.ts'
 import {
@@ -156,8 +156,7 @@ export class ResponseReader implements ReplyHandler {
   readonly #position: StreamPosition
   #control: RequestControl | undefined
   #body: BodyReader | undefined
-  /** Absent for short replies. */
-  #hold: MemoryShare | undefined
+  readonly #hold: MemoryShare
   #status = 0
   #refusal: Pick<HttpErrorReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
   #isAborted = false
@@ -167,12 +166,13 @@ export class ResponseReader implements ReplyHandler {
     this.#host = host
     this.#pending = pending
     this.#position = position
+    this.#hold = new MemoryShare(host.memory)
     pending.httpRequest = this
   }
 
   abort(): void {
     this.#isAborted = true
-    this.#hold?.release()
+    this.#hold.release()
     this.#control?.abort(this, new Error('reply not needed'))
   }
 
@@ -209,26 +209,21 @@ export class ResponseReader implements ReplyHandler {
       else this.#handleRefusal(Buffer.alloc(0))
       return this.abort()
     }
-    this.#countBuffered(body?.bufferedBytes ?? 0)
+    this.#hold.set(body?.bufferedBytes ?? 0)
     if (!this.#pending.open) this.#cancelCut ??= this.#host.after(MAX_TAIL_MS, () => this.abort())
-  }
-
-  #countBuffered(bytes: number): void {
-    if (bytes > UNCOUNTED_BYTES) this.#hold ??= new MemoryShare(this.#host.memory)
-    this.#hold?.set(bytes)
   }
 
   onEnd(): void {
     this.#cancelCut?.()
     this.#body?.end()
-    this.#hold?.release()
+    this.#hold.release()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
       this.#handleBroken(new Error('the stream ended early'))
   }
 
   onError(error: Error): void {
     this.#cancelCut?.()
-    this.#hold?.release()
+    this.#hold.release()
     if (this.#isAborted || !this.#pending.open) return
     if (this.#control === undefined) return this.#handleUnsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)

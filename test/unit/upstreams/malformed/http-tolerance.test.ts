@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ServerResponse } from 'node:http'
-import { describe, it, test } from 'node:test'
+import { describe, it } from 'node:test'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { type Heard, json, legacy, modern, peer, refusal, result, said } from '../../fixtures/http-peer.ts'
+import { event, type Heard, json, legacy, modern, peer, refusal, result, said } from '../../fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
@@ -157,13 +158,37 @@ describe('redirects', () => {
   })
 })
 
-test('a body that a server compressed unasked fails its call', async t => {
-  const server = await peer(
-    t,
-    modern((_heard, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('no')),
-  )
-  const { upstream } = await bench(t, httpSpec(server.url))
-  await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_PROTOCOL' })
+describe('bodies that a server compressed unasked', () => {
+  const encoders = { br: brotliCompressSync, gzip: gzipSync, deflate: deflateSync }
+  for (const [name, encode] of Object.entries(encoders))
+    for (const kind of ['json', 'events'])
+      it(`${name} of ${kind} are decoded, and their decoded size is bounded`, async t => {
+        let size = 2
+        const server = await peer(
+          t,
+          modern((heard, response) => {
+            assert.equal(heard.headers['accept-encoding'], 'identity')
+            const message = { id: heard.message.id, result: said('x'.repeat(size)) } as JsonObject
+            const text = kind === 'json' ? JSON.stringify({ jsonrpc: '2.0', ...message }) : event(message)
+            const type = kind === 'json' ? 'application/json' : 'text/event-stream'
+            response.writeHead(200, { 'content-type': type, 'content-encoding': name }).end(encode(text))
+          }),
+        )
+        const { upstream } = await bench(t, httpSpec(server.url, { maxReply: '64KiB' }))
+
+        assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'xx')
+        size = 1_000_000
+        await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_TOO_LARGE' })
+      })
+
+  it('that are broken fail their call', async t => {
+    const server = await peer(
+      t,
+      modern((_heard, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('no')),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_CLOSED' })
+  })
 })
 
 describe('after a long outage', () => {

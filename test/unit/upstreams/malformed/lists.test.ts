@@ -165,6 +165,21 @@ for (const era of ['legacy', 'modern'] as const) {
   })
 }
 
+test('an entry that nests too deep is withheld alone, and named', async t => {
+  const deep = (depth: number): string =>
+    `{"name":"deep-${depth}","inputSchema":{"type":"object","default":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+  const plain = '{"name":"plain","inputSchema":{"type":"object"}}'
+  const tools = `{"tools":[${[deep(70), plain, deep(5000), deep(50_000)].join()}]}`
+  const bad = rawServer(method => (method === 'tools/list' ? tools : undefined))
+  const { gateway, peers } = await startMalformed(t, { servers: { bad } })
+
+  for (const listed of (await peers.useGood()).values())
+    assert.deepEqual(listed.tools.map(({ name }) => name).sort(), ['bad__plain', 'one__echo', 'two__echo'])
+  const { upstreams } = await gateway.gateway.inspect()
+  const problem = String(upstreams.find(({ name }) => name === 'bad')?.lists?.tools)
+  for (const depth of [70, 5000, 50_000]) assert.ok(problem.includes(`"deep-${depth}"`), problem)
+})
+
 function assertAllListed(lists: Lists, peer: string): void {
   for (const kind of KINDS) {
     const names = new Set(lists[kind].map(entry => entry[LISTS[kind].key]))
