@@ -58,6 +58,9 @@ export interface MalformedMessage {
 
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse | MalformedMessage
 
+/** A message that is no longer cannot nest too deep. */
+const MIN_DEEP = 2 * MAX_DEPTH
+
 /**
  * Parses a client's JSON-RPC message: UTF-8, one JSON object that nests at most 64 levels, `"jsonrpc": "2.0"`, a
  * string or number as id. For duplicate names the last value is used, and only that one is forwarded.
@@ -72,7 +75,7 @@ export function parseMessage(bytes: Buffer): RpcMessage {
     return createMalformed(RPC.parse, `Parse error: ${error instanceof Error ? error.message : String(error)}`)
   }
   if (!isObject(message)) return createMalformed(RPC.invalidRequest, 'Invalid request: not a JSON object')
-  if (isDeeperThan(message, MAX_DEPTH))
+  if (text.length > MIN_DEEP && isDeeperThan(message, MAX_DEPTH))
     return createMalformed(RPC.invalidRequest, `Invalid request: nested deeper than ${MAX_DEPTH}`)
   return interpret(message, bytes.length)
 }
@@ -276,4 +279,27 @@ export function parseParams(bytes: Buffer): JsonObject | undefined {
   const problem = findCallProblem({ method: '', params })
   if (problem !== undefined) throw new Error(problem)
   return params as JsonObject | undefined
+}
+
+const VERSION_MEMBER = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*`
+const ID_MEMBER = String.raw`"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*`
+const OUTCOME_MEMBER = String.raw`"(?:result|error)"\s*:`
+/** The start of a reply with its id, the start of any reply, and the end of a reply with its id. */
+const HEAD_WITH_ID = new RegExp(
+  String.raw`^\s*\{\s*(?:${VERSION_MEMBER},\s*)?${ID_MEMBER},\s*(?:${VERSION_MEMBER},\s*)?${OUTCOME_MEMBER}`,
+)
+const HEAD = new RegExp(String.raw`^\s*\{\s*(?:${VERSION_MEMBER},\s*)?${OUTCOME_MEMBER}`)
+const TAIL = new RegExp(String.raw`${ID_MEMBER}(?:,\s*${VERSION_MEMBER})?\}\s*$`)
+const MAX_HEAD = 512
+
+/**
+ * Finds the request id in a reply that is invalid, or of which only the two ends are available: undefined if it is not
+ * a reply, null if its id is unknown.
+ */
+export function findReplyId(head: Buffer, tail = head): RpcId | null | undefined {
+  const start = head.toString('latin1', 0, MAX_HEAD)
+  const own = HEAD_WITH_ID.exec(start)
+  if (own === null && !HEAD.test(start)) return undefined
+  const id = own?.[1] ?? TAIL.exec(tail.toString('latin1', Math.max(0, tail.length - MAX_HEAD)))?.[1]
+  return id === undefined ? null : (JSON.parse(id) as RpcId)
 }

@@ -166,7 +166,7 @@ function parseShortMembers(bytes: Buffer): ResultMembers | undefined {
   const text = bytes.toString('utf8')
   try {
     const value: unknown = JSON.parse(text)
-    const isValid = isObject(value) && !isDeeperThan(value, MAX_DEPTH - 1)
+    const isValid = isObject(value) && (text.length < 2 * MAX_DEPTH || !isDeeperThan(value, MAX_DEPTH - 1))
     return isValid ? { value, hasNull: text.includes('null') } : undefined
   } catch {
     return undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findReplyId } from '../../../src/protocol/broken-message.ts'
+import { findReplyId } from '../../../src/protocol/jsonrpc.ts'
 
 const CASES: readonly (readonly [string, string | number | null | undefined])[] = [
   ['{"id":7,"result":tru', 7],
