@@ -29,7 +29,7 @@ export interface JournalContents {
   readonly first: string | undefined
   /** Last complete line; undefined if there is none. */
   readonly last: string | undefined
-  /** Size of a removed incomplete line, left by a crash during a write. */
+  /** Bytes in a removed incomplete line, left by a crash during a write. */
   readonly torn: number
 }
 

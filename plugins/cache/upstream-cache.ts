@@ -208,7 +208,7 @@ function isPortable({ call, policy }: NewEntry, scope: CacheEntry['scope']): boo
   return isBare && (scope === 'public' || (scope === 'principal' && isNobodys))
 }
 
-/** Removes the members added per response and copies the bytes, which may be part of a larger buffer. */
+/** Removes the members added per response and copies the bytes, which may be a slice. */
 function stripPayload(result: Payload, hasHint: boolean): Payload {
   return hasHint ? result.edit(['ttlMs', 'cacheScope']) : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
 }

@@ -69,7 +69,7 @@ interface CarriedRequest {
   readonly params: JsonObject
 }
 
-/** Requests of the tools. Servers and the gateway reject invalid arguments. */
+/** Requests by the tools. Servers and the gateway reject invalid arguments. */
 const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedRequest>> = {
   listResources: ({ templates, cursor }) => ({
     method: templates === true ? 'resources/templates/list' : 'resources/list',

@@ -111,7 +111,7 @@ const MAX_MERGED = 128
 
 /** Keywords with schema maps, whose keys are free names. */
 const MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas'])
-/** Keywords with one schema or a list of schemas. */
+/** Keywords with one schema or several. */
 const SCHEMAS = new Set([
   ...['anyOf', 'oneOf', 'prefixItems', 'items', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'],
   ...['additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'],
@@ -295,7 +295,7 @@ function mergeSchemas(schemas: readonly JsonObject[]): JsonObject {
   return Object.fromEntries(merged)
 }
 
-/** Merges property maps; two schemas of one property are combined by `keyword`. */
+/** Merges property maps; two schemas for one property are combined by `keyword`. */
 function mergeProperties(a: JsonObject, b: JsonObject, keyword: 'allOf' | 'anyOf'): JsonObject {
   const merged = new Map(Object.entries(a))
   for (const [name, schema] of Object.entries(b)) {

@@ -76,7 +76,7 @@ export class CallMetrics {
     histogram.add(ms, method, type === '' ? undefined : type)
   }
 
-  /** Returns the value of a label, or `other` if the group has `max` values already, because peers choose them. */
+  /** Returns a label's value, or `other` if the group has `max` values already, because peers choose them. */
   #limitLabel(group: string, value: string, max: number, other: string): string {
     let values = this.#labels.get(group)
     if (values === undefined) this.#labels.set(group, (values = new Set()))
@@ -169,7 +169,7 @@ class Histogram {
   }
 }
 
-/** Prometheus' canonical form of a bound. */
+/** Prometheus' canonical form for a bound. */
 function formatBound(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound)
 }

@@ -221,7 +221,7 @@ function formatExpiry({ expiresAt, renews }: JsonObject): string {
   return ms <= 0 ? 'expired' : `in ${formatDuration(ms)}`
 }
 
-/** Formats a text or a list of texts. */
+/** Formats one text or several. */
 function formatText(value: unknown): string {
   const text = Array.isArray(value) ? value.join(' ') : value
   return typeof text === 'string' && text !== '' ? toOneLine(text) : '-'

@@ -10,7 +10,7 @@ import { listModes } from './pin-judge.ts'
 
 /** Exit code for definitions that differ from the lock. */
 const DRIFTED = 1
-/** Maximum lines of a definition that are compared one by one. */
+/** Maximum definition lines that are compared one by one. */
 const MAX_LINES = 500
 
 /** A difference from the lock. */

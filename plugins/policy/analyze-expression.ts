@@ -61,7 +61,7 @@ const LONG: ReadonlySet<string> = new Set(['args', 'request', 'principal', 'reso
 interface Scope {
   /** Loop variable. */
   readonly item?: string
-  /** True if the loop variable may be part of the arguments. */
+  /** True if the loop variable may belong to the arguments. */
   readonly isCallerItem?: boolean
   /** True inside `has()`, whose argument may be missing. */
   readonly isChecked: boolean
@@ -219,7 +219,7 @@ function isNode(value: unknown): value is ASTNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value
 }
 
-/** Returns true if a value may be part of the arguments. */
+/** Returns true if a value may belong to the arguments. */
 function isCallerValue(node: ASTNode, scope: Scope): boolean {
   if (node.op === 'id') return node.args === scope.item ? scope.isCallerItem === true : node.args === 'args'
   return listChildren(node).some(child => isCallerValue(child, scope))

@@ -119,7 +119,7 @@ const LIMITS = {
 const MAX_ITEMS = 10_000
 /** Maximum characters compared over all items. */
 const MAX_COMPARED = 20_000_000
-/** Assumed length of other values that items are compared with. */
+/** Assumed length for other values that items are compared with. */
 const SHORT_LENGTH = 1024
 const LONG_LENGTH = 16 * 1024
 /** Variables whose objects are reused while their content is the same. */

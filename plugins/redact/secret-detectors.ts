@@ -59,7 +59,7 @@ function addCards(run: string, offset: number, spans: Span[]): void {
   }
 }
 
-/** Finds the last group of a card number that begins with group `first`. */
+/** Finds the last group in a card number that begins with group `first`. */
 function findLastGroup(groups: readonly RegExpExecArray[], first: number): number | undefined {
   if (!/^[2-6]/.test(groups[first]?.[0] ?? '')) return undefined
   let digits = ''

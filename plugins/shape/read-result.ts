@@ -72,7 +72,7 @@ export class ResultStore {
     const before = this.#results.get(key)
     if (before !== undefined && now - before.storedAt < forMs * RENEW_AFTER_SHARE) return before.handle
     const handle = handles.seal(key, owner, forMs)
-    // Copy, because the bytes may be a slice of a larger buffer.
+    // Copy, because the bytes may be a slice.
     const result = { owner, bytes: Buffer.from(bytes), page, handle, storedAt: now }
     this.#addResult(key, result)
     this.#clock.after(forMs, () => {

@@ -25,7 +25,7 @@ function keepNumberText(_key: string, value: unknown, context?: { readonly sourc
   return typeof value === 'number' && source !== undefined && source !== String(value) ? rawJSON(source) : value
 }
 
-/** Share for the start of a text; the end gets the remainder. */
+/** Share for a text's start; the end gets the remainder. */
 const HEAD_SHARE = 0.7
 
 /** Cuts a text to its start and end within a byte budget. Offsets count UTF-16 units. */

@@ -67,13 +67,13 @@ export function removePath(value: unknown, [step, ...rest]: readonly PathStep[])
   )
 }
 
-/** Used part of the package. */
+/** Parts used from the package. */
 interface JmesPath {
   compile(expression: string): unknown
   search(data: unknown, expression: string): unknown
 }
 
-/** Maximum length of a caller's expression; configured ones may be longer. */
+/** Maximum length for a caller's expression; configured ones may be longer. */
 export const MAX_PICK_LENGTH = 1024
 /** Maximum configured expression length. */
 const MAX_EXPRESSION_LENGTH = 4096

@@ -47,7 +47,7 @@ const FULL: SurfaceOptions = {
   code: { timeout: '30s', calls: 50, memory: '32MiB' },
 }
 
-/** Prepares the settings of all profiles and clients. */
+/** Prepares the settings for all profiles and clients. */
 export function createSurfaceResolver(config: Config): SurfaceResolver {
   // Without a section, only profiles with their own settings have a surface.
   const common = config.surface ?? FULL
@@ -99,7 +99,7 @@ function parseSurfaceSettings(
   return { mode, budget, isPinned, results, choices, code: limits }
 }
 
-/** Default client name of the gateway's commands; they list all tools in every mode. */
+/** Default client name for the gateway's commands; they list all tools in every mode. */
 const OWN_NAME = 'tapgate'
 
 /** Clients with a full list in mode `auto`: they search tools themselves, are used by people, or call tools by name. */

@@ -7,7 +7,7 @@ import { extractFirstSentence } from './tool-signature.ts'
 const WEIGHTS = { name: 7, server: 4.5, title: 3, lead: 1.3, rest: 0.45, args: 1, values: 0.75 }
 /** BM25+ parameters: term frequency saturation (k), length normalization (b), minimum term score (d). */
 const BM25 = { k: 0.6, b: 1, d: 0.95 }
-/** Weights of synonyms, prefix matches and similar spellings. */
+/** Weights for synonyms, prefix matches and similar spellings. */
 const MEANING_WEIGHT = 0.44
 const INEXACT_WEIGHTS = { prefix: 0.3, fuzzy: 0.2 }
 /** Maximum edit distance relative to the length of a word. */
@@ -172,7 +172,7 @@ function stemWord(word: string): string {
   return stem.length > 3 ? stem.replace(/e$/, '').replace(/y$/, 'i') : stem
 }
 
-/** Synonyms of server operations. Each group costs index space, and more groups find no more tools. */
+/** Synonyms for server operations. Each group costs index space, and more groups find no more tools. */
 const SYNONYM_GROUPS = [
   'delete remove erase drop discard clear rid',
   'send post publish submit',

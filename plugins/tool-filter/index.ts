@@ -8,6 +8,7 @@ import type {
   Answer,
   Exchange,
   JsonObject,
+  Report,
 } from '../../src/plugin.ts'
 import {
   BoundedMap,
@@ -22,6 +23,9 @@ import {
   compileForbiddenUris,
   compileGlobs,
   METHODS,
+  appendPointer,
+  readMap,
+  readText,
   refuse,
 } from '../../src/plugin.ts'
 import type { Override } from './override/overrides.ts'
@@ -248,6 +252,7 @@ export const toolFilter: Plugin<Config['filters']> = {
   name: 'tool-filter',
   claims: { section: 'filters', upstream: ['tools', 'prompts', 'resources'] },
   errors: ERRORS,
+  check: checkArgumentNames,
   setup({ config, hooks }) {
     const sections: Record<FilterSection, SectionFilters> = {
       tools: createFilters(config, 'tools'),
@@ -358,4 +363,24 @@ function hasName({ kind }: CatalogEntry): boolean {
 function getVisibleName(filter: UpstreamFilter | undefined, entry: CatalogEntry): string {
   const renamed = hasName(entry) ? filter?.rename(entry.original) : undefined
   return filter === undefined || renamed === undefined ? entry.exposed : filter.prefix + renamed
+}
+
+/** Reports two arguments of a tool with one new name. */
+function checkArgumentNames(config: unknown, report: Report): void {
+  const names = Object.keys(readMap(config, 'upstreams'))
+  const paths = [['filters'], ...names.map(name => ['upstreams', name])].map(path => [...path, 'tools', 'override'])
+  for (const path of paths)
+    for (const [glob, spec] of Object.entries(readMap(config, ...path))) {
+      const args = readMap(spec, 'arguments')
+      const first = new Map<string, string>()
+      for (const name of Object.keys(args)) {
+        const renamed = readText(args, name, 'rename')
+        const pointer = [...path, glob, 'arguments', name, 'rename'].reduce<string>(appendPointer, '')
+        const taken = renamed === undefined ? undefined : first.get(renamed)
+        if (renamed !== undefined) first.set(renamed, name)
+        if (taken === undefined) continue
+        const message = `"${String(renamed)}" is already the name of "${taken}"`
+        report({ pointer, message, hint: 'use unique names' })
+      }
+    }
 }

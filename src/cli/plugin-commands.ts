@@ -94,7 +94,7 @@ function createFlag({
   return multiple === true ? string({ ...one, multiple, multipleNonGreedy: true }) : string(one)
 }
 
-/** Commands of the external plugins of the configuration, or the error with which they failed to load. */
+/** Commands from external plugins in the configuration, or the error with which they failed to load. */
 interface ExternalCommands {
   readonly commands: CommandMap
   readonly problem?: unknown
@@ -117,7 +117,7 @@ export async function loadExternalCommands(
   }
 }
 
-/** Imports the external plugins of the configuration. */
+/** Imports the external plugins in the configuration. */
 export async function importConfiguredPlugins(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
   const source = await loadSource(flags, terminal, 'leave')
   const chosen = await importPlugins(source.config, source.directory, finding => locateProblem(source, finding))

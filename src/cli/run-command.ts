@@ -80,7 +80,7 @@ function createUsageError(what: string): Error {
   return gatewayError('GW_USAGE', { what })
 }
 
-/** The error of an unreadable configuration or plugin, which may have the command, unless another one is meant. */
+/** The error from an unreadable configuration or plugin, which may have the command, unless another one is meant. */
 function createUnknownCommandError(name: string, commands: CommandMap, problem: unknown): Error {
   const names = Object.keys(commands).map(id => id.replaceAll(':', ' '))
   const similar = COMMAND_ALIASES[name] ?? findSimilar(name, names)

@@ -109,7 +109,7 @@ export class WriteTimeout {
       const sent = countSentBytes(socket)
       const checks = sent === mark?.sent ? mark.checks + 1 : 0
       this.#marks.set(socket, socket.writableLength === 0 ? undefined : { sent, checks })
-      // Let the system take the data of a stalled process first.
+      // Let the system take a stalled process's data first.
       if (checks >= CHECKS_PER_LIMIT) setImmediate(() => this.#disconnect(socket, sent))
     }
     return this.#marks.size > 0

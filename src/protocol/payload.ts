@@ -194,7 +194,7 @@ function scanLongMembers(bytes: Buffer): ResultMembers | undefined {
   }
 }
 
-/** Returns the start of the value; -1 without a name or a colon. */
+/** Returns the value's start; -1 without a name or a colon. */
 function skipColon(bytes: Buffer, nameEnd: number, end: number): number {
   if (nameEnd < 0) return -1
   const colon = skipSpace(bytes, nameEnd, end)
@@ -210,7 +210,7 @@ const SAMPLES: ReadonlyMap<number, unknown> = new Map<number, unknown>([
   [0x6e, null],
 ])
 
-/** Returns a value of the type of that which begins here. */
+/** Returns a value with the type that begins here. */
 function getSample(bytes: Buffer, start: number): unknown {
   const first = bytes[start] as number
   return SAMPLES.has(first) ? SAMPLES.get(first) : 0

@@ -89,7 +89,7 @@ interface LineSplitterOptions {
 /** Splits a byte stream into lines. A line that arrives in one chunk is never copied. */
 export class LineSplitter {
   readonly #options: LineSplitterOptions
-  /** Beginning of an incomplete line. */
+  /** Incomplete line's beginning. */
   #chunks: Buffer[] = []
   #length = 0
   #skipped: SkippedLine | undefined

@@ -42,7 +42,7 @@ export class RedisStore {
   #subscriber: RedisClientType | undefined
   #refused: { readonly why: string; readonly at: number } | undefined
   #connecting: Promise<void> | undefined
-  /** Time of the last failure without a later answer. */
+  /** Last failure time without a later answer. */
   #failedAt: number | undefined
 
   /** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */

@@ -9,7 +9,7 @@ const MAX_CACHED = 10_000
 const CACHE_MS = 1000
 const MAX_GENERATION = 2 ** 47
 const MAX_CONCURRENT = 50
-/** Prefix of the names of logins. */
+/** Prefix for login names. */
 const LOGIN = 'login'
 
 interface VaultDeps {

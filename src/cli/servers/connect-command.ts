@@ -63,7 +63,7 @@ export async function runConnect(
   return consent === 'declined' || plans.some(({ problem }) => problem !== undefined) ? 1 : 0
 }
 
-/** Planned and written changes of `connectClients`. */
+/** Changes that `connectClients` plans and writes. */
 export interface ConnectOutcome {
   readonly plans: readonly ConnectPlan[]
   /** Plans that change a file; written if the consent was given. */

@@ -54,7 +54,7 @@ export interface DetectionResult {
   readonly clients: readonly ClientDefinition[]
 }
 
-/** Reads the user and project settings of all clients. An unreadable file becomes a note. */
+/** Reads all clients' user and project settings. An unreadable file becomes a note. */
 export async function findServers(terminal: Terminal): Promise<DetectionResult> {
   const collector = new ServerCollector(true)
   const files: DetectionResult['files'][number][] = []

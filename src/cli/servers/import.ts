@@ -117,7 +117,7 @@ interface ConvertedSettings {
   readonly sections: JsonObject
 }
 
-/** Adds the servers of settings to the collector. */
+/** Adds the servers in settings to the collector. */
 function convertSettings(
   settings: JsonObject,
   file: string,

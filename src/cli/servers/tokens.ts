@@ -41,7 +41,7 @@ interface ExtractedToken {
   readonly file: string
 }
 
-/** Directory of secret files, next to the configuration. */
+/** Directory for secret files, next to the configuration. */
 export const SECRETS_DIRECTORY = 'secrets'
 
 export function formatSecretReference(file: string): string {

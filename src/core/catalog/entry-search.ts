@@ -10,7 +10,7 @@ import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { isUp } from '../reused-upstream.ts'
 import type { LateList } from './upstream-list.ts'
 
-/** Finds the owner of a name or URI that no cached view has. */
+/** Finds the owner for a name or URI that no cached view has. */
 export class EntrySearch {
   readonly #graph: Graph
   readonly #waitMs: number

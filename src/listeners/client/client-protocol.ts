@@ -27,7 +27,7 @@ export function claimsModern(params: JsonObject | undefined): boolean {
   return isObject(meta) && meta[META.protocolVersion] !== undefined
 }
 
-/** Reads client info from the `_meta` of a modern request that passed `envelopeProblem`. */
+/** Reads client info from a modern request's `_meta` that passed `envelopeProblem`. */
 export function parseModernClient(params: JsonObject | undefined): ClientDescription {
   const meta = params?._meta as JsonObject
   return {

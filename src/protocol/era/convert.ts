@@ -189,7 +189,7 @@ function replaceMember({ drop, add }: ResultEdit, key: string, text: string): vo
   add.push(`"${key}":${text}`)
 }
 
-/** Client from the `_meta` of a modern request. */
+/** Client from a modern request's `_meta`. */
 export interface ModernClient {
   readonly info: JsonObject
   readonly capabilities: JsonObject
@@ -266,7 +266,7 @@ export function stampSubscription(params: JsonObject | undefined, listenId: stri
   return { ...params, _meta: { ...meta, [META.subscriptionId]: listenId } }
 }
 
-/** Validates the `_meta` envelope of a modern request; returns the first error, or undefined. */
+/** Validates a modern request's `_meta` envelope; returns the first error, or undefined. */
 export function findEnvelopeError(params: JsonObject | undefined): RpcError | undefined {
   const meta = params?._meta
   if (!isObject(meta)) return rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
