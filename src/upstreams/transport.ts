@@ -91,7 +91,7 @@ export class PendingRequest {
   /** Rate limit for its progress, created on demand. */
   progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
   /** Rate limit for its log messages, created on demand. */
-  messages: { acquire(): boolean } | undefined = undefined
+  messages: { countMessage(): boolean } | undefined = undefined
   /** Handles a subscription's notifications. */
   onNotification: ((notification: Notification) => void) | undefined = undefined
 

@@ -69,7 +69,7 @@ export class IncomingNotifications {
   #passLimited(notification: Notification, pending: PendingRequest): void {
     const { clock, drops } = this.#connection.host
     pending.messages ??= new MessageLimit(clock)
-    if (pending.messages.acquire()) pending.call?.exchange.emit(notification)
+    if (pending.messages.countMessage()) pending.call?.exchange.emit(notification)
     else drops.count('excess_message')
   }
 
@@ -93,7 +93,7 @@ class MessageLimit {
   }
 
   /** Counts a message; false if it exceeds the limit. */
-  acquire(): boolean {
+  countMessage(): boolean {
     const now = this.#clock.now()
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now
