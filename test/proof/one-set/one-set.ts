@@ -1,8 +1,7 @@
 /**
  * Shows what one set of servers is worth: 15 attached clients before 34 servers, which are Claude Code, Codex, Gemini CLI,
  * opencode, and others of two SDKs. Counts processes and memory, checks that servers of sessions and projects are kept
- * apart over 10,000 calls, kills the gateway with SIGKILL under load, and measures what one attached client costs, with
- * Node and with socat. The real clients get the gateway by `gateway connect`, and a model server of our own tells them
+ * apart over 10,000 calls, and kills the gateway with SIGKILL under load. The real clients get the gateway by `gateway connect`, and a model server of our own tells them
  * what to call; they come from npm at first use, into ~/.cache/tapgate-clients (or $TAPGATE_CLIENTS). Exits with 1 when
  * anything is wrong.
  *
@@ -18,7 +17,6 @@ import { fileURLToPath } from 'node:url'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { connectV1 } from '../../peers/sdk-v1-client.ts'
 import { connectV2 } from '../../peers/sdk-v2-client.ts'
-import { cost } from './cost.ts'
 import { below, memoryOf } from './processes.ts'
 import { RealTurns } from './real-turns.ts'
 import type { Said } from './said.ts'
@@ -79,7 +77,6 @@ try {
   )
   real.disconnect(check)
   await Promise.all(clients.map(client => client.close().catch(() => undefined)))
-  await cost({ config, env, folder }, check)
 } finally {
   await real?.stop()
   gateway('down')
