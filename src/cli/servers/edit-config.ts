@@ -59,7 +59,9 @@ export async function withDraftConfig<T>(
   refuseUntrusted(path)
   const draft = join(dirname(path), `.${basename(path, '.yaml')}-${randomUUID()}.try.yaml`)
   try {
-    await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
+      throw gatewayError('GW_USAGE', { what: `${path} was not changed: ${getErrorMessage(error)}` })
+    })
     return await use(await loadSource({ config: draft }, terminal))
   } finally {
     await unlink(draft).catch(() => undefined)

@@ -50,8 +50,8 @@ test(
 
     assert.equal(await screen.exit, 0, screen.shown())
     const text = readFileSync(join(cwd, 'gateway.yaml'), 'utf8')
-    assert.match(text, /^# Mine\.[^]*NOTES_TOKEN: "?\$\{file:\.\/secrets\/notes-notes-token\}[^]*NOTES_MODE: slow/)
-    const secret = join(cwd, 'secrets/notes-notes-token')
+    assert.match(text, /^# Mine\.[^]*NOTES_TOKEN: "?\$\{file:\.\/secrets\/notes-env-notes_token\}[^]*NOTES_MODE: slow/)
+    const secret = join(cwd, 'secrets/notes-env-notes_token')
     assert.equal(readFileSync(secret, 'utf8'), 'hunter2-hunter2')
     assert.equal(statSync(secret).mode & 0o777, 0o600)
     assert.match(screen.shown(), /undo: .*gateway remove notes|gateway remove notes/)
