@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isObject, type JsonObject } from '../../../../../src/plugin.ts'
-import { gatewayError } from '../../../../../src/errors/errors.ts'
+import { OPTIONS, call as toolCall } from '../tasks/kit.ts'
 import { call, DECLARED, faceSetting, facts, words } from './kit.ts'
 
 test('the tools have schemas and annotations, and the prefix that is wanted', async t => {
@@ -23,18 +23,15 @@ test('the tools have schemas and annotations, and the prefix that is wanted', as
 })
 
 test('a plain call waits for the work, and says which task it was, how it went, why that agent, and what was cut or denied', async t => {
-  const { service, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t, { permissions: { default: 'deny' }, output: { inline: 16 } })
   const caller = await client()
   const begun = service.next()
   const answered = call(caller, 'delegate_task', { prompt: 'review it', capabilities: ['review'] })
   const { view, request } = await begun
 
-  service.complete(view.id, 'all is well', {
-    denied: ['execute rm -rf /'],
-    truncated: true,
-    bytesTotal: 999,
-    warnings: ['slow'],
-  })
+  const { side } = await service.turn(view.id)
+  await side.permission({ call: toolCall({ title: 'tests' }), options: OPTIONS })
+  await service.complete(view.id, `all is well now.${'x'.repeat(983)}`)
   const result = await answered
 
   assert.deepEqual([request.prompt, request.capabilities], ['review it', ['review']])
@@ -44,13 +41,13 @@ test('a plain call waits for the work, and says which task it was, how it went, 
     {
       task_id: view.id,
       state: 'completed',
-      routed_by: 'rule:reviews',
-      text: 'all is well',
+      routed_by: 'order',
+      text: 'all is well now.',
       truncated: true,
-      denied: ['execute rm -rf /'],
+      denied: ['execute: tests (default)'],
     },
   )
-  for (const said of ['all is well', view.id, 'completed', 'rule:reviews', '999', '"denied":["execute rm'])
+  for (const said of ['all is well', view.id, 'completed', 'order', '999', '"denied":["execute: tests'])
     assert.ok(words(result).includes(said), said)
   assert.equal(result.isError, false)
 })
@@ -59,12 +56,12 @@ test('work that takes longer goes on: the call says how to hear of it, and its r
   const { service, client } = await faceSetting(t)
   const caller = await client()
 
-  const first = await call(caller, 'delegate_task', { prompt: 'long work', wait_ms: 10 })
+  const first = await call(caller, 'delegate_task', { prompt: 'long work', wait_ms: 100 })
   const { task_id } = facts(first)
   assert.equal(facts(first).state, 'running')
   assert.match(words(first), /agent_status/)
   const waiting = call(caller, 'agent_status', { task_id, wait_ms: 10_000 })
-  service.complete(service.last.view.id, 'x'.repeat(3000))
+  await service.complete(service.last.view.id, 'x'.repeat(3000))
 
   assert.equal(facts(await waiting).state, 'completed')
   const page = facts(await call(caller, 'agent_result', { task_id, max_bytes: 1024, offset: 1024 }))
@@ -79,12 +76,18 @@ test('a status is told of events after the one that is known', async t => {
   const caller = await client()
   const { task_id } = facts(await call(caller, 'delegate_task', { prompt: 'p', background: true }))
   const { id } = service.last.view
+  const { side } = await service.turn(id)
+  const known = service.now(id).seq
 
-  const waiting = call(caller, 'agent_status', { task_id, wait_ms: 10_000, since_seq: 0 })
-  service.change(id, { progress: 'half way' })
+  const waiting = call(caller, 'agent_status', { task_id, wait_ms: 10_000, since_seq: known })
+  side.update({ is: 'plan', entries: [{ status: 'in_progress', content: 'half way' }] })
 
   const { events, seq, progress } = facts(await waiting)
-  assert.deepEqual([(events as JsonObject[]).map(event => event.seq), seq, progress], [[1], 1, 'half way'])
+  const next = known + 1
+  assert.deepEqual(
+    [(events as JsonObject[]).map(event => event.seq), seq, progress],
+    [[next], next, 'step 1 of 1: half way'],
+  )
 })
 
 test('a call that is given up takes its task with it, and one in the background does not', async t => {
@@ -95,7 +98,7 @@ test('a call that is given up takes its task with it, and one in the background 
   const { view } = await begun
 
   await running.cancel()
-  await new Promise<void>(resolve => service.watch(view.id, '', now => now.state === 'cancelled' && resolve()))
+  await service.reaches(view.id, 'cancelled')
   await call(caller, 'delegate_task', { prompt: 'b', background: true })
 
   assert.deepEqual(service.cancelled, [view.id])
@@ -119,17 +122,16 @@ test('wrong arguments are told to the model, each in its words, and nothing is b
     assert.equal(result.isError, true)
     assert.match(words(result), why)
   }
-  assert.equal(service.tasks.size, 0)
+  assert.equal(service.begun.length, 0)
 })
 
-test('what the desk refuses is told to the model', async t => {
-  const { service, client } = await faceSetting(t)
-  service.refusal = gatewayError('GW_USAGE', { what: 'no agent fits' })
+test('what the service refuses is told to the model', async t => {
+  const { client } = await faceSetting(t)
 
-  const result = await call(await client(), 'delegate_task', { prompt: 'p' })
+  const result = await call(await client(), 'delegate_task', { prompt: 'p', agent: 'bob' })
 
   assert.equal(result.isError, true)
-  assert.equal(words(result), 'no agent fits')
+  assert.match(words(result), /bob/)
 })
 
 test('a task of another caller is unknown in every way', async t => {
@@ -141,7 +143,7 @@ test('a task of another caller is unknown in every way', async t => {
     arguments: { prompt: 'p' },
   })
   const task_id = service.last.view.id
-  service.ask(task_id)
+  await service.ask(task_id)
 
   for (const name of ['agent_status', 'agent_cancel', 'agent_result', 'agent_reply']) {
     const result = await call(bob, name, { task_id })

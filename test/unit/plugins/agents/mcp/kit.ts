@@ -3,33 +3,141 @@ import type { CallbackTokens } from '../../../../../plugins/agents/callback.ts'
 import { setUp } from '../../../../../plugins/agents/setup.ts'
 import type { AgentsConfig, AgentSettings } from '../../../../../plugins/agents/settings.ts'
 import { parseConfig } from '../../../../../src/config/index.ts'
-import {
-  type Clock,
-  isObject,
-  type JsonObject,
-  type Plugin,
-  type PluginApi,
-  type Principal,
-} from '../../../../../src/plugin.ts'
+import { type Clock, type JsonObject, type Plugin, type PluginApi, type Principal } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, type TestClient } from '../../../../../src/testing/index.ts'
-import { HandDesk } from '../tasks/hand-desk.ts'
+import { parseTaskSettings, LocalTaskService, type TaskView } from '../../../../../plugins/agents/tasks/service.ts'
+import type { QuestionAnswer, TaskCaller, TaskRequest, TurnEnd } from '../../../../../plugins/agents/types.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
+import { until } from '../../../../fixtures/until.ts'
+import {
+  CANCELLED,
+  CONTAINMENT,
+  END,
+  FakeHost,
+  OPTIONS,
+  REFERENCED,
+  call as toolCall,
+  type Turn,
+} from '../tasks/kit.ts'
+import { SILENT } from '../../install.ts'
 
 /** A modern client that can be asked, and takes tasks. */
 export const DECLARED = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
 
-/** All that a tool says to programs. */
-export function facts(result: JsonObject): JsonObject {
-  if (!isObject(result.structuredContent)) throw new Error(JSON.stringify(result))
-  return result.structuredContent
-}
+export { told as facts } from '../setting.ts'
 
 /** And in words. */
 export function words(result: JsonObject): string {
   return (result.content as { text: string }[]).map(({ text }) => text).join('\n')
 }
 
+interface Begun {
+  readonly view: TaskView
+  readonly request: TaskRequest
+  readonly caller: TaskCaller
+}
+
+type OpenTurn = Turn & { end(end: TurnEnd): void }
+
+/** The real service before one agent, which does what the test says. */
+export class ScriptedService extends LocalTaskService {
+  readonly begun: Begun[] = []
+  readonly answers: { readonly task: string; readonly question: string; readonly answer: QuestionAnswer }[] = []
+  readonly cancelled: string[] = []
+  readonly #turns: Map<string, OpenTurn>
+  readonly #waiting: ((begun: Begun) => void)[] = []
+
+  constructor(agent: JsonObject) {
+    const turns = new Map<string, OpenTurn>()
+    const play = (turn: Turn): Promise<TurnEnd> =>
+      new Promise(end => {
+        turns.set(turn.session, { ...turn, end })
+        void turn.cancelled.then(() => end(CANCELLED))
+      })
+    const host = new FakeHost('ada', play, {
+      capabilities: ['review'],
+      permissions: { default: 'ask' },
+      limits: { concurrent: 200 },
+      ...agent,
+    })
+    const environment = { file: undefined, log: SILENT, now: Date.now, clock: REFERENCED, hide: (text: string) => text }
+    super(environment, {
+      agents: new Map([['ada', host]]),
+      routing: undefined,
+      tasks: parseTaskSettings({ max: 1000, maxPerCaller: 200, keepPrompt: true }),
+      containment: CONTAINMENT,
+      callback: undefined,
+    })
+    this.#turns = turns
+  }
+
+  /** Resolves with the next task that is delegated. */
+  next(): Promise<Begun> {
+    return new Promise(resolve => this.#waiting.push(resolve))
+  }
+
+  get last(): Begun {
+    const begun = this.begun.at(-1)
+    if (begun === undefined) throw new Error('nothing was delegated')
+    return begun
+  }
+
+  override async delegate(request: TaskRequest, caller: TaskCaller): Promise<TaskView> {
+    const view = await super.delegate(request, caller)
+    this.begun.push({ view, request, caller })
+    this.#waiting.shift()?.({ view, request, caller })
+    return view
+  }
+
+  override answerQuestion(...given: Parameters<LocalTaskService['answerQuestion']>): TaskView {
+    const view = super.answerQuestion(...given)
+    const [task, , question, answer] = given
+    this.answers.push({ task, question, answer })
+    return view
+  }
+
+  override cancel(id: string, owner: string, reason: string): boolean {
+    const isCancelled = super.cancel(id, owner, reason)
+    if (isCancelled) this.cancelled.push(id)
+    return isCancelled
+  }
+
+  now(id: string): TaskView {
+    const view = this.view(id, this.findOwner(id) ?? '')
+    if (view === undefined) throw new Error(`no task ${id}`)
+    return view
+  }
+
+  /** The turn that the agent has with this task, once it has begun. */
+  async turn(id: string): Promise<OpenTurn> {
+    let turn: OpenTurn | undefined
+    await until(() => (turn = this.#turns.get(this.now(id).sessionId ?? '')) !== undefined)
+    if (turn === undefined) throw new Error(`no turn of ${id}`)
+    return turn
+  }
+
+  async complete(id: string, text: string): Promise<void> {
+    const { side, end } = await this.turn(id)
+    side.update({ is: 'text', text })
+    end(END)
+  }
+
+  /** The agent asks for a permission; resolves with the id of the question. */
+  async ask(id: string, title = 'May it?'): Promise<string> {
+    const { side } = await this.turn(id)
+    void side.permission({ call: toolCall({ title }), options: OPTIONS })
+    await until(() => this.now(id).questions.length > 0)
+    return this.now(id).questions[0]?.id ?? ''
+  }
+
+  /** Resolves when the task has this state. */
+  async reaches(id: string, state: TaskView['state']): Promise<void> {
+    await until(() => this.now(id).state === state)
+  }
+}
+
 export interface Setting {
-  readonly service: HandDesk
+  readonly service: ScriptedService
   readonly callback: CallbackTokens
   readonly gateway: Awaited<ReturnType<typeof testGateway>>
   readonly settings: readonly AgentSettings[]
@@ -42,13 +150,14 @@ interface Given {
   readonly clock?: Clock
 }
 
-/** A gateway with the face before a desk of the test's own. */
+/** A gateway with the tools before a service with one agent of the test's own. */
 export async function faceSetting(
   t: TestContext,
   agent: JsonObject = {},
   { config = {}, section = {}, clock }: Given = {},
 ): Promise<Setting> {
-  const service = new HandDesk()
+  const service = new ScriptedService(agent)
+  cleanup(t, () => service.stop())
   let callback: CallbackTokens | undefined
   let settings: readonly AgentSettings[] = []
   const written = { list: { ada: { command: 'ada', ...agent } }, ...section }

@@ -14,7 +14,8 @@ test('a client with the tasks extension gets the task at once, and its end by ta
     arguments: { prompt: 'p' },
   })
   assert.deepEqual([task?.resultType, task?.status, service.last.request.background], ['task', 'working', true])
-  service.complete(service.last.view.id, 'done')
+  await service.complete(service.last.view.id, 'done')
+  await service.reaches(service.last.view.id, 'completed')
   const { result: state } = await modern.request('tasks/get', { taskId: task?.taskId })
 
   assert.equal(state?.status, 'completed')
@@ -27,7 +28,7 @@ test('a task asks its client by tasks/get, and is answered by tasks/update; who 
   const formless = await client({ capabilities: { extensions: { [TASKS]: {} } } })
   const { result } = await modern.request('tools/call', { name: 'delegate_task', arguments: { prompt: 'p' } })
   const taskId = result?.taskId
-  service.ask(service.last.view.id, { message: 'May it edit?' })
+  const question = await service.ask(service.last.view.id, 'May it edit?')
 
   const blind = (await formless.request('tasks/get', { taskId })).result
   assert.deepEqual([blind?.status, 'inputRequests' in (blind ?? {})], ['working', false])
@@ -39,7 +40,7 @@ test('a task asks its client by tasks/get, and is answered by tasks/update; who 
   const reply = { action: 'accept', content: { decision: 'allow' } }
   await modern.request('tasks/update', { taskId, inputResponses: { [String(key)]: reply, other: reply } })
 
-  assert.deepEqual(service.answers, [{ task: service.last.view.id, question: 'q1', answer: reply }])
+  assert.deepEqual(service.answers, [{ task: service.last.view.id, question, answer: reply }])
   assert.equal((await modern.request('tasks/get', { taskId })).result?.status, 'working')
 })
 
@@ -61,23 +62,21 @@ test('a plain modern client is asked in the middle of its call, and its retry go
   const begun = service.next()
   const asking = caller.request('tools/call', params)
   const { view } = await begun
-  service.ask(view.id, { message: 'May it edit?' })
+  const question = await service.ask(view.id, 'May it edit?')
 
   const { result: wanted } = await asking
   assert.equal(wanted?.resultType, 'input_required')
-  const answers = { q1: { action: 'accept', content: { decision: 'deny' } } }
+  const answers = { [question]: { action: 'accept', content: { decision: 'deny' } } }
   const retried = caller.request('tools/call', {
     ...params,
     requestState: wanted.requestState,
     inputResponses: answers,
   })
-  await new Promise<void>(resolve => {
-    const stop = service.watch(view.id, '', ({ state }) => state === 'running' && resolve(stop()))
-  })
-  service.complete(view.id, 'without an edit')
+  await service.reaches(view.id, 'running')
+  await service.complete(view.id, 'without an edit')
 
   assert.equal(facts((await retried).result ?? {}).text, 'without an edit')
-  assert.equal(service.tasks.size, 1)
+  assert.equal(service.begun.length, 1)
 })
 
 test('who cannot be asked gets the question in the answer, and answers by agent_reply', async t => {
@@ -86,16 +85,14 @@ test('who cannot be asked gets the question in the answer, and answers by agent_
   const begun = service.next()
   const asking = call(caller, 'delegate_task', { prompt: 'p' })
   const { view } = await begun
-  service.ask(view.id, { message: 'May it edit?' })
+  await service.ask(view.id, 'May it edit?')
 
   const asked = await asking
   assert.equal(facts(asked).state, 'input_required')
   assert.ok(words(asked).includes('May it edit?') && words(asked).includes('agent_reply'))
   const replied = call(caller, 'agent_reply', { task_id: view.id, content: { decision: 'allow' } })
-  await new Promise<void>(resolve => {
-    const stop = service.watch(view.id, '', ({ state }) => state === 'running' && resolve(stop()))
-  })
-  service.complete(view.id, 'edited')
+  await service.reaches(view.id, 'running')
+  await service.complete(view.id, 'edited')
 
   assert.equal(facts(await replied).text, 'edited')
   assert.deepEqual(service.answers[0]?.answer, { action: 'accept', content: { decision: 'allow' } })
@@ -107,11 +104,12 @@ test('agent_reply with a prompt goes on in the session of a task, as a new one',
   const caller = await client()
   await call(caller, 'delegate_task', { prompt: 'p', background: true })
   const { id } = service.last.view
-  service.complete(id, 'one')
+  await service.complete(id, 'one')
+  await service.reaches(id, 'completed')
   const begun = service.next()
   const second = call(caller, 'agent_reply', { task_id: id, prompt: 'and now the tests' })
   const next = await begun
-  service.complete(next.view.id, 'two')
+  await service.complete(next.view.id, 'two')
 
   assert.equal(facts(await second).text, 'two')
   assert.deepEqual([next.request.continues, next.request.prompt], [id, 'and now the tests'])
