@@ -204,7 +204,7 @@ export function setUp(
     // The tools answer in time themselves.
     call.patience = { ms, onTimeout: () => undefined }
   })
-  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => stopping.abort()))
+  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => stopping.abort('the gateway is stopping')))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
   if (agents.some(({ callback }) => callback !== undefined)) openCallback(api, tokens, UPSTREAM)
   registerVerbs(hooks, parts)

@@ -1,9 +1,9 @@
 import type { Answer, Call, Exchange, JsonObject } from '../../../src/plugin.ts'
-import { GatewayError, isObject, Payload, refuse, RPC } from '../../../src/plugin.ts'
-import type { TaskView } from '../tasks/service.ts'
-import type { QuestionAnswer, TaskCaller, TaskRequest } from '../types.ts'
+import { createUpstreamAnswer, GatewayError, isObject, Payload, refuse, RPC } from '../../../src/plugin.ts'
+import type { TaskService, TaskView } from '../tasks/service.ts'
+import type { TaskCaller, TaskRequest } from '../types.ts'
 import type { McpDeps } from './callers.ts'
-import { findTask, identifyCaller, listTasks, parseWait } from './callers.ts'
+import { findTask, identifyCaller, listTasks } from './callers.ts'
 import {
   formatAgentRow,
   applyAnswers,
@@ -14,95 +14,128 @@ import {
   buildTaskAnswer,
   buildTaskList,
   buildToolResult,
-  buildUnknownTask,
   canShowForm,
+  formatTaskDetails,
   formatTaskState,
   hasEnded,
   parseAnswer,
+  UNKNOWN_TASK,
 } from './task-results.ts'
 import type { ToolName } from './schemas.ts'
-import { INPUTS, MAX_WAIT_MS, PAGE_BYTES, validateArguments } from './schemas.ts'
+import { INPUTS, MAX_WAIT_MS, PAGE_BYTES, TOOL_LIST, validateArguments } from './schemas.ts'
 
-type ToolHandler = (call: Call, args: JsonObject, parts: McpDeps) => Answer | Promise<Answer>
+/** A call of one of the tools, with validated arguments. */
+interface ToolCall {
+  readonly call: Call
+  readonly args: JsonObject
+  readonly caller: TaskCaller
+  readonly parts: McpDeps
+}
+
+type ToolHandler = (tool: ToolCall) => Answer | Promise<Answer>
 
 /** Limits on events and tasks per response. */
 const MAX_EVENTS = 50
 const MAX_TASKS = 50
 
 const TOOLS: Readonly<Record<ToolName, ToolHandler>> = {
-  delegate_task: delegateTask,
+  delegate_task: tool => startTask(tool, parseRequest(tool.args)),
   agent_status: handleStatus,
-  agent_cancel: handleCancel,
-  agent_reply: handleReply,
-  list_agents: (_call, _given, parts) => buildToolResult({ agents: parts.service().agents().map(formatAgentRow) }),
-  agent_result: handleResult,
+  agent_cancel: forTask(handleCancel),
+  agent_reply: forTask(handleReply),
+  list_agents: ({ parts }) => buildToolResult({ agents: parts.service().agents().map(formatAgentRow) }),
+  agent_result: forTask(handleResult),
+}
+
+/** Handles a call to the agents. */
+export function handleCall(call: Call, parts: McpDeps): Answer | Promise<Answer> {
+  switch (call.method) {
+    case 'tools/list':
+      return { result: TOOL_LIST }
+    case 'tools/call':
+      return callTool(call, parts)
+    case 'tasks/get':
+    case 'tasks/update':
+    case 'tasks/cancel':
+      return handleTaskMethod(call, parts)
+    default:
+      return refuse(RPC.methodNotFound, `Method not found: ${call.method}`)
+  }
+}
+
+/** Handles a method of the tasks extension. */
+function handleTaskMethod({ method, params, exchange }: Call, { service, tokens }: McpDeps): Answer {
+  const responses = params?.inputResponses
+  if (method === 'tasks/update' && !isObject(responses))
+    return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
+  const caller = identifyCaller(exchange, tokens)
+  const view = findTask(service(), params?.taskId, caller)
+  if (view === undefined) return refuse(RPC.invalidParams, UNKNOWN_TASK)
+  if (method === 'tasks/get') return createUpstreamAnswer(formatTaskDetails(view, exchange))
+  if (method === 'tasks/update') applyAnswers(service(), view, caller, responses)
+  else service().cancel(view.id, caller.owner, 'cancelled by the client')
+  return createUpstreamAnswer({})
 }
 
 /** Handles `tools/call`. Failures become tool results, so that the model can read them. */
-export async function callTool(call: Call, parts: McpDeps): Promise<Answer> {
+async function callTool(call: Call, parts: McpDeps): Promise<Answer> {
   const { name, arguments: args = {} } = call.params ?? {}
   if (typeof name !== 'string' || !Object.hasOwn(TOOLS, name))
     return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
   if (!isObject(args)) return refuse(RPC.invalidParams, 'Invalid params: "arguments" must be an object')
   const problem = validateArguments(args, INPUTS[name as ToolName])
   if (problem !== undefined) return buildFailure(`Invalid arguments for ${name}: ${problem}`)
-  return TOOLS[name as ToolName](call, args, parts)
-}
-
-async function handleStatus(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
-  const caller = identifyCaller(call.exchange, parts.tokens)
-  const service = parts.service()
-  if (args.task_id === undefined) return buildTaskList(listTasks(service, caller, MAX_TASKS))
-  const since = args.since_seq as number | undefined
-  const first = findTask(service, args.task_id, caller)
-  if (first === undefined) return buildUnknownTask()
-  const view = await followTask(call, first, { owner: caller.owner, since, ms: parseWait(args) ?? 0 }, parts)
-  const from = since ?? Math.max(0, view.seq - MAX_EVENTS)
-  return buildStatusAnswer(view, service.events(view.id, caller.owner, from, MAX_EVENTS))
-}
-
-function handleCancel({ exchange }: Call, args: JsonObject, parts: McpDeps): Answer {
-  const caller = identifyCaller(exchange, parts.tokens)
-  const service = parts.service()
-  const view = findTask(service, args.task_id, caller)
-  if (view === undefined) return buildUnknownTask()
-  const { id } = view
-  const reason = typeof args.reason === 'string' && args.reason !== '' ? args.reason : 'cancelled by its owner'
-  const isCancelled = service.cancel(id, caller.owner, reason)
-  const state = service.view(id, caller.owner)?.state ?? 'cancelled'
-  return buildToolResult({ task_id: id, state, cancelled: isCancelled })
-}
-
-async function handleReply(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
+  const tool = { call, args, parts, caller: identifyCaller(call.exchange, parts.tokens) }
   const retried = parseRetry(call)
-  if (retried !== undefined) return resumeTask(call, retried, parts)
-  const caller = identifyCaller(call.exchange, parts.tokens)
-  const view = findTask(parts.service(), args.task_id, caller)
-  if (view === undefined) return buildUnknownTask()
-  if (typeof args.prompt === 'string') return startTask(call, buildFollowUpRequest(view.id, args.prompt, false), parts)
-  const question = findQuestion(view, args.question_id)
-  return 'why' in question ? buildFailure(question.why) : answerAndWait(call, args, view, question.id, parts)
-}
-
-async function answerAndWait(
-  call: Call,
-  args: JsonObject,
-  { id }: TaskView,
-  question: string,
-  parts: McpDeps,
-): Promise<Answer> {
-  const { owner, identity } = identifyCaller(call.exchange, parts.tokens)
-  const answer = parseAnswer({ action: 'accept', ...args }) ?? CANCELLED
   try {
-    const view = parts.service().answerQuestion(id, owner, question, answer, identity)
-    return await waitForTask(parts, view, { call, owner, isHeld: false })
+    return await (retried === undefined ? TOOLS[name as ToolName](tool) : resumeTask(tool, retried))
   } catch (error) {
-    if (error instanceof GatewayError) return buildFailure(error.message)
+    if (error instanceof GatewayError) return buildFailure(error.message, error.fields.retryAfterMs)
     throw error
   }
 }
 
-const CANCELLED: QuestionAnswer = { action: 'cancel' }
+/** Makes a handler for the task with id `task_id`. */
+function forTask(run: (tool: ToolCall, view: TaskView) => Answer | Promise<Answer>): ToolHandler {
+  return tool => {
+    const view = findTask(tool.parts.service(), tool.args.task_id, tool.caller)
+    return view === undefined ? buildFailure(UNKNOWN_TASK) : run(tool, view)
+  }
+}
+
+function handleStatus(tool: ToolCall): Answer | Promise<Answer> {
+  const { args, caller, parts } = tool
+  if (args.task_id === undefined) return buildTaskList(listTasks(parts.service(), caller, MAX_TASKS))
+  return forTask(reportStatus)(tool)
+}
+
+async function reportStatus(tool: ToolCall, first: TaskView): Promise<Answer> {
+  const { args, caller, parts } = tool
+  const since = args.since_seq as number | undefined
+  const view = await followTask(tool, first, { since, ms: Number(args.wait_ms ?? 0), isHeld: false })
+  const from = since ?? Math.max(0, view.seq - MAX_EVENTS)
+  return buildStatusAnswer(view, parts.service().events(view.id, caller.owner, from, MAX_EVENTS))
+}
+
+function handleCancel({ args, caller: { owner }, parts }: ToolCall, { id }: TaskView): Answer {
+  const service = parts.service()
+  const reason = typeof args.reason === 'string' && args.reason !== '' ? args.reason : 'cancelled by its owner'
+  const cancelled = service.cancel(id, owner, reason)
+  return buildToolResult({ task_id: id, state: service.view(id, owner)?.state ?? 'cancelled', cancelled })
+}
+
+async function handleReply(tool: ToolCall, view: TaskView): Promise<Answer> {
+  const { args, caller, parts } = tool
+  if (typeof args.prompt === 'string') {
+    const request = { ...parseRequest({ prompt: args.prompt }), continues: view.id }
+    return startTask(tool, request)
+  }
+  const question = findQuestion(view, args.question_id)
+  if ('why' in question) return buildFailure(question.why)
+  const answer = parseAnswer({ action: 'accept', ...args }) ?? { action: 'cancel' }
+  const answered = parts.service().answerQuestion(view.id, caller.owner, question.id, answer, caller.identity)
+  return waitForTask(tool, answered, false)
+}
 
 function findQuestion({ questions, state, id }: TaskView, questionId: unknown): { id: string } | { why: string } {
   const matches = questionId === undefined ? questions : questions.filter(question => question.id === questionId)
@@ -115,13 +148,9 @@ function findQuestion({ questions, state, id }: TaskView, questionId: unknown): 
   }
 }
 
-function handleResult({ exchange }: Call, args: JsonObject, parts: McpDeps): Answer {
-  const caller = identifyCaller(exchange, parts.tokens)
-  const { task_id, what = 'text', offset = 0, max_bytes = PAGE_BYTES } = args
-  const service = parts.service()
-  const view = findTask(service, task_id, caller)
-  if (view === undefined) return buildUnknownTask()
-  const page = service.readPage(view.id, caller.owner, what as 'text', Number(offset), Number(max_bytes))
+function handleResult({ args, caller, parts }: ToolCall, view: TaskView): Answer {
+  const { what = 'text', offset = 0, max_bytes = PAGE_BYTES } = args
+  const page = parts.service().readPage(view.id, caller.owner, what as 'text', Number(offset), Number(max_bytes))
   if (page === undefined) return buildFailure(`task ${view.id} has no ${String(what)}`)
   return buildPageAnswer(view, String(what), Number(offset), page)
 }
@@ -129,59 +158,45 @@ function handleResult({ exchange }: Call, args: JsonObject, parts: McpDeps): Ans
 /** Interval between progress notifications. */
 const PROGRESS_MS = 5000
 
-interface DelegationWait {
-  readonly call: Call
-  readonly owner: string
-  /** True if the task is cancelled with the call, because no other client knows its id. */
-  readonly isHeld: boolean
-}
-
-/** Waits for a task like `followTask`, and requests input that it needs. Cancelling the call cancels a held task. */
-async function waitForTask(parts: McpDeps, first: TaskView, waited: DelegationWait): Promise<Answer> {
-  const { call, owner, isHeld } = waited
-  const cancelTask = (reason: string): void => {
-    if (isHeld) parts.service().cancel(first.id, owner, reason)
-  }
-  const stopTask = (): void => cancelTask('the gateway is stopping')
-  const unlisten = call.onCancel(cancelTask)
-  parts.stopping.addEventListener('abort', stopTask)
-  const view = await followTask(call, first, { owner, ms: parseWait(call.params?.arguments) ?? MAX_WAIT_MS }, parts)
-  unlisten()
-  parts.stopping.removeEventListener('abort', stopTask)
-  const canAsk = view.questions.length > 0 && canShowForm(call.exchange) && !call.exchange.cancelled
+/** Waits for a task like `followTask`, and requests input that it needs. */
+async function waitForTask(tool: ToolCall, first: TaskView, isHeld: boolean): Promise<Answer> {
+  const { exchange } = tool.call
+  const view = await followTask(tool, first, { ms: Number(tool.args.wait_ms ?? MAX_WAIT_MS), isHeld })
+  const canAsk = view.questions.length > 0 && canShowForm(exchange) && !exchange.cancelled
   return canAsk ? requestInput(view, isHeld) : buildTaskAnswer(view)
 }
 
 interface FollowOptions {
-  readonly owner: string
   readonly ms: number
   /** Known event number; newer events end the wait. */
   readonly since?: number | undefined
+  /** True if the task is cancelled with the call, because no other client knows its id. */
+  readonly isHeld: boolean
 }
 
 /** Waits until the task ends, needs input or has news, or the time or the client's patience is over. */
 async function followTask(
-  call: Call,
+  { call, caller: { owner }, parts: { clock, service, patience, stopping } }: ToolCall,
   first: TaskView,
-  { owner, ms, since }: FollowOptions,
-  { clock, service, patience, stopping }: McpDeps,
+  { ms, since, isHeld }: FollowOptions,
 ): Promise<TaskView> {
   const until = clock.now() + Math.min(ms, patience.get(call.exchange) ?? Infinity)
   const gaveUp = new AbortController()
-  const unlisten = call.onCancel(() => gaveUp.abort())
+  const unlisten = call.onCancel(reason => gaveUp.abort(reason))
   const signal = AbortSignal.any([gaveUp.signal, stopping])
   const reportProgress = createProgressReporter(call.exchange)
   let view = first
-  for (
-    let remainingMs = until - clock.now();
-    remainingMs >= 1 && !hasNews(view, since) && !signal.aborted;
-    remainingMs = until - clock.now()
-  ) {
-    view = (await service().wait(view.id, owner, { ms: Math.min(remainingMs, PROGRESS_MS), since, signal })) ?? view
+  while (until - clock.now() >= 1 && !hasNews(view, since) && !signal.aborted) {
+    const pauseMs = Math.min(until - clock.now(), PROGRESS_MS)
+    view = (await service().wait(view.id, owner, { ms: pauseMs, since, signal })) ?? view
     if (!hasEnded(view)) reportProgress(view)
   }
   unlisten()
-  return view
+  return isHeld && signal.aborted ? cancelTask(service(), view, owner, String(signal.reason)) : view
+}
+
+function cancelTask(service: TaskService, view: TaskView, owner: string, reason: string): TaskView {
+  return service.cancel(view.id, owner, reason) ? (service.view(view.id, owner) ?? view) : view
 }
 
 function hasNews(view: TaskView, since: number | undefined): boolean {
@@ -199,8 +214,13 @@ function requestInput(view: TaskView, isHeld: boolean): Answer {
   }
 }
 
+interface RetriedTask {
+  readonly task: string
+  readonly isHeld: boolean
+}
+
 /** Parses the task id from a retry. */
-function parseRetry({ params }: Call): { task: string; isHeld: boolean } | undefined {
+function parseRetry({ params }: Call): RetriedTask | undefined {
   const state = params?.requestState
   if (typeof state !== 'string') return undefined
   try {
@@ -229,29 +249,18 @@ function createProgressReporter(exchange: Exchange): (view: TaskView) => void {
     })
 }
 
-/** Handles `delegate_task`: stores a task, then returns it or its result. */
-async function delegateTask(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
-  const retried = parseRetry(call)
-  if (retried !== undefined) return resumeTask(call, retried, parts)
-  return startTask(call, parseRequest(args), parts)
-}
-
-/** Starts a task and waits for it. @throws GatewayError only for errors that the caller cannot fix */
-async function startTask(call: Call, request: TaskRequest, parts: McpDeps): Promise<Answer> {
-  const caller = identifyCaller(call.exchange, parts.tokens)
-  const isKept = request.background || call.mayBeTask === true
-  const { continues } = request
-  if (continues !== undefined && findTask(parts.service(), continues, caller) === undefined) return buildUnknownTask()
-  try {
-    const view = await parts.service().delegate({ ...scopeRequest(request, caller), background: isKept }, caller)
-    if (call.mayBeTask === true) return { task: Payload.of({ ...formatTaskState(view), resultType: 'task' }, 'modern') }
-    if (request.background) return buildTaskAnswer(view)
-    if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was cancelled')
-    return await waitForTask(parts, view, { call, owner: caller.owner, isHeld: true })
-  } catch (error) {
-    if (error instanceof GatewayError) return buildFailure(error.message, error.fields.retryAfterMs)
-    throw error
-  }
+/** Stores a task, then returns it or waits for its result. @throws GatewayError */
+async function startTask(tool: ToolCall, request: TaskRequest): Promise<Answer> {
+  const { call, caller, parts } = tool
+  const { continues, background } = request
+  if (continues !== undefined && findTask(parts.service(), continues, caller) === undefined)
+    return buildFailure(UNKNOWN_TASK)
+  const isKept = background || call.mayBeTask === true
+  const view = await parts.service().delegate({ ...scopeRequest(request, caller), background: isKept }, caller)
+  if (call.mayBeTask === true) return { task: Payload.of({ ...formatTaskState(view), resultType: 'task' }, 'modern') }
+  if (background) return buildTaskAnswer(view)
+  if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was cancelled')
+  return waitForTask(tool, view, true)
 }
 
 /** Separates an agent's idempotency keys from its owner's. */
@@ -262,18 +271,12 @@ function scopeRequest(request: TaskRequest, { parent }: TaskCaller): TaskRequest
 }
 
 /** Handles a retry with the requested input. */
-async function resumeTask(
-  call: Call,
-  { task, isHeld }: { readonly task: string; readonly isHeld: boolean },
-  parts: McpDeps,
-): Promise<Answer> {
-  const caller = identifyCaller(call.exchange, parts.tokens)
+async function resumeTask(tool: ToolCall, { task, isHeld }: RetriedTask): Promise<Answer> {
+  const { call, caller, parts } = tool
   const before = findTask(parts.service(), task, caller)
-  if (before === undefined) return buildUnknownTask()
-  const { owner } = caller
+  if (before === undefined) return buildFailure(UNKNOWN_TASK)
   applyAnswers(parts.service(), before, caller, call.params?.inputResponses)
-  const view = parts.service().view(task, owner) ?? before
-  return waitForTask(parts, view, { call, owner, isHeld })
+  return waitForTask(tool, parts.service().view(task, caller.owner) ?? before, isHeld)
 }
 
 /** Parses `delegate_task` arguments that were validated before. */
@@ -294,9 +297,4 @@ export function parseRequest(args: JsonObject): TaskRequest {
     idempotencyKey: text('idempotency_key'),
     background: args.background === true,
   }
-}
-
-/** Builds a follow-up request in the task's session. */
-function buildFollowUpRequest(task: string, prompt: string, background: boolean): TaskRequest {
-  return { ...parseRequest({ prompt }), continues: task, background }
 }

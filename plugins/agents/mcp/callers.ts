@@ -3,13 +3,6 @@ import { isObject, principalKey } from '../../../src/plugin.ts'
 import type { TaskService, TaskView } from '../tasks/service.ts'
 import type { TaskCaller } from '../types.ts'
 import type { CallbackTokens } from '../callback.ts'
-import { MAX_WAIT_MS } from './schemas.ts'
-
-/** Parses the call's wait time in milliseconds. */
-export function parseWait(args: unknown): number | undefined {
-  const wait = (args as { wait_ms?: unknown } | undefined)?.wait_ms
-  return typeof wait === 'number' && Number.isFinite(wait) ? Math.min(wait, MAX_WAIT_MS) : undefined
-}
 
 /** Identifies a call's caller. @throws GatewayError for an expired agent token */
 export function identifyCaller(exchange: Exchange, tokens: CallbackTokens): TaskCaller {

@@ -1,54 +1,8 @@
-import type { Answer, Call, Exchange, JsonObject } from '../../../src/plugin.ts'
-import {
-  GatewayError,
-  isObject,
-  refuse,
-  RPC,
-  toolError,
-  createUpstreamAnswer,
-  supportsForms,
-} from '../../../src/plugin.ts'
+import type { Answer, Exchange, JsonObject } from '../../../src/plugin.ts'
+import { GatewayError, isObject, RPC, toolError, createUpstreamAnswer, supportsForms } from '../../../src/plugin.ts'
 import type { Page } from '../store/task-journal.ts'
 import type { AgentRow, TaskService, TaskView } from '../tasks/service.ts'
 import type { QuestionAnswer, TaskCaller, TaskEvent, TaskQuestion, TaskState } from '../types.ts'
-import type { McpDeps } from './callers.ts'
-import { findTask, identifyCaller } from './callers.ts'
-
-/** Tasks extension: `tasks/get`, `tasks/update` and `tasks/cancel`. */
-export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpDeps) => Answer> = new Map([
-  [
-    'tasks/get',
-    (call, parts) => withTask(call, parts, view => createUpstreamAnswer(formatTaskDetails(view, call.exchange))),
-  ],
-  ['tasks/update', handleTaskUpdate],
-  ['tasks/cancel', handleTaskCancel],
-])
-
-function withTask(
-  { params, exchange }: Call,
-  parts: McpDeps,
-  handler: (view: TaskView, caller: TaskCaller) => Answer,
-): Answer {
-  const caller = identifyCaller(exchange, parts.tokens)
-  const view = findTask(parts.service(), params?.taskId, caller)
-  return view === undefined ? refuse(RPC.invalidParams, UNKNOWN_TASK) : handler(view, caller)
-}
-
-function handleTaskUpdate(call: Call, parts: McpDeps): Answer {
-  const responses = call.params?.inputResponses
-  if (!isObject(responses)) return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
-  return withTask(call, parts, (view, caller) => {
-    applyAnswers(parts.service(), view, caller, responses)
-    return createUpstreamAnswer({})
-  })
-}
-
-function handleTaskCancel(call: Call, parts: McpDeps): Answer {
-  return withTask(call, parts, (view, { owner }) => {
-    parts.service().cancel(view.id, owner, 'cancelled by the client')
-    return createUpstreamAnswer({})
-  })
-}
 
 /** Formats a task for the extension; open questions take precedence over its state. */
 export function formatTaskState(view: TaskView, canAsk = false): JsonObject {
@@ -71,7 +25,7 @@ function formatMessage({ state, why, progress, questions, agent }: TaskView): st
 }
 
 /** Adds members that depend on the state. Clients without forms answer with `agent_reply`. */
-function formatTaskDetails(view: TaskView, exchange: Exchange): JsonObject {
+export function formatTaskDetails(view: TaskView, exchange: Exchange): JsonObject {
   const state = formatTaskState(view, canShowForm(exchange))
   if (state.status === 'input_required') return { ...state, inputRequests: buildInputRequests(view) }
   if (view.state === 'completed') return { ...state, result: buildResult(view) }
@@ -94,7 +48,7 @@ const FINAL: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'cancelled
 export const POLL_MS = 2000
 
 /** The same message for unknown tasks and other owners' tasks. */
-const UNKNOWN_TASK = 'Unknown task: expired, or not yours'
+export const UNKNOWN_TASK = 'Unknown task: expired, or not yours'
 
 export function hasEnded({ state }: TaskView): boolean {
   return FINAL.has(state)
@@ -119,10 +73,6 @@ export function buildFailure(message: string, retryAfterMs?: unknown): Answer {
   const text = `${message}; retry in ${Math.ceil(retryAfterMs / 1000)} s`
   const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
   return createUpstreamAnswer({ ...toolError(text), _meta })
-}
-
-export function buildUnknownTask(): Answer {
-  return buildFailure(UNKNOWN_TASK)
 }
 
 export function buildTaskAnswer(view: TaskView): Answer {

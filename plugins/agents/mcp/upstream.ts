@@ -7,12 +7,9 @@ import type {
   UpstreamContext,
   UpstreamState,
 } from '../../../src/plugin.ts'
-import { refuse, RPC } from '../../../src/plugin.ts'
 import type { AgentRuntime } from '../runtime.ts'
 import type { McpDeps } from './callers.ts'
-import { TASK_METHODS } from './task-results.ts'
-import { callTool } from './call-tool.ts'
-import { TOOL_LIST } from './schemas.ts'
+import { handleCall } from './call-tool.ts'
 
 /**
  * In-process upstream that speaks the modern protocol, so that the core handles eras, input requests, tasks, names
@@ -53,16 +50,7 @@ export class AgentsUpstream implements Upstream {
   async #handleCall(call: Call): Promise<Answer> {
     // A client with cached lists may call before startup finishes.
     if (this.state === 'idle') await this.start()
-    const task = TASK_METHODS.get(call.method)
-    if (task !== undefined) return task(call, this.#parts)
-    switch (call.method) {
-      case 'tools/list':
-        return { result: TOOL_LIST }
-      case 'tools/call':
-        return callTool(call, this.#parts)
-      default:
-        return refuse(RPC.methodNotFound, `Method not found: ${call.method}`)
-    }
+    return handleCall(call, this.#parts)
   }
 
   start(): Promise<void> {
