@@ -10,15 +10,15 @@ import { agentError } from './errors.ts'
 import type { McpDeps } from './mcp/callers.ts'
 import { parseRequest } from './mcp/call-tool.ts'
 import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
-import { formatAgentRow, formatStructured, parseAnswer } from './mcp/task-results.ts'
+import { formatStructured, parseAnswer } from './mcp/task-results.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import type { AgentRuntime } from './runtime.ts'
 import { LocalRuntime } from './runtime.ts'
 import { createRouter } from './scheduling.ts'
 import type { AgentsConfig, AgentSettings } from './settings.ts'
 import { resolveAgents } from './settings.ts'
-import type { TaskService, TaskSummary } from './tasks/service.ts'
-import type { AgentHealth, TaskCaller } from './types.ts'
+import type { TaskService } from './tasks/service.ts'
+import type { TaskCaller } from './types.ts'
 
 /** Events per response. */
 const MAX_EVENTS = 100
@@ -41,12 +41,11 @@ const OWNER: TaskCaller = {
  */
 function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
   const { control } = hooks
-  control.for('agents.list').tap({ readOnly: true }, () => ({ agents: parts.service().agents().map(formatAgentRow) }))
+  control.for('agents.list').tap({ readOnly: true }, () => ({ agents: parts.service().agents() }))
   control.for('agents.probe').tap(async ({ agents }) => {
     const ids = parseAgentIds(agents)
     for (const id of ids ?? []) checkAgent(id, parts)
-    const rows = await parts.service().probe(ids)
-    return { agents: rows.map(row => ({ ...formatAgentRow(row), ...formatProbe(row.health) })) }
+    return { agents: await parts.service().probe(ids) }
   })
   control.for('agents.run').tap(async params => {
     checkAgent(params.agent, parts)
@@ -58,7 +57,7 @@ function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
   })
   control.for('agents.tasks').tap({ readOnly: true }, ({ after, limit = MAX_TASKS }) => {
     const page = { after: typeof after === 'string' ? after : undefined, limit: Number(limit) || MAX_TASKS }
-    return { tasks: parts.service().listAll(page).map(formatSummary) }
+    return { tasks: parts.service().listAll(page) }
   })
   registerTaskVerbs(control, parts)
 }
@@ -103,23 +102,13 @@ function registerTaskVerbs(control: PluginHooks['control'], { service }: McpDeps
   }))
 }
 
-function formatSummary({ owner: _, ...row }: TaskSummary): JsonObject {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
-}
-
-/** Formats a probe. Includes stderr, which may contain anything, so lists omit it. */
-function formatProbe({ facts, lastWords }: AgentHealth): JsonObject {
-  return {
-    ...(facts === undefined ? {} : { facts: { ...facts } }),
-    ...(lastWords === undefined ? {} : { last_words: lastWords }),
-  }
-}
-
 /** Suggests similar names. @throws GatewayError GW_AGENT_UNKNOWN */
 function checkAgent(agent: unknown, parts: McpDeps): void {
   if (typeof agent !== 'string') return
-  const agents = parts.service().agents()
-  const ids = agents.map(({ id }) => id)
+  const ids = parts
+    .service()
+    .agents()
+    .map(({ id }) => String(id))
   if (!ids.includes(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: suggestHint(agent, ids) })
 }
 

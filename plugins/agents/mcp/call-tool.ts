@@ -1,11 +1,12 @@
 import type { Answer, Call, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { createUpstreamAnswer, GatewayError, isObject, Payload, refuse, RPC } from '../../../src/plugin.ts'
+import { hasEnded } from '../store/task-store.ts'
 import type { TaskService, TaskView } from '../tasks/service.ts'
+import { isWaitOver } from '../tasks/service.ts'
 import type { TaskCaller, TaskRequest } from '../types.ts'
 import type { McpDeps } from './callers.ts'
 import { findTask, identifyCaller, listTasks } from './callers.ts'
 import {
-  formatAgentRow,
   applyAnswers,
   buildFailure,
   buildInputRequests,
@@ -17,7 +18,6 @@ import {
   canShowForm,
   formatTaskDetails,
   formatTaskState,
-  hasEnded,
   parseAnswer,
   UNKNOWN_TASK,
 } from './task-results.ts'
@@ -43,7 +43,7 @@ const TOOLS: Readonly<Record<ToolName, ToolHandler>> = {
   agent_status: handleStatus,
   agent_cancel: forTask(handleCancel),
   agent_reply: forTask(handleReply),
-  list_agents: ({ parts }) => buildToolResult({ agents: parts.service().agents().map(formatAgentRow) }),
+  list_agents: ({ parts }) => buildToolResult({ agents: parts.service().agents() }),
   agent_result: forTask(handleResult),
 }
 
@@ -186,10 +186,10 @@ async function followTask(
   const signal = AbortSignal.any([gaveUp.signal, stopping])
   const reportProgress = createProgressReporter(call.exchange)
   let view = first
-  while (until - clock.now() >= 1 && !hasNews(view, since) && !signal.aborted) {
+  while (until - clock.now() >= 1 && !isWaitOver(view, since) && !signal.aborted) {
     const pauseMs = Math.min(until - clock.now(), PROGRESS_MS)
     view = (await service().wait(view.id, owner, { ms: pauseMs, since, signal })) ?? view
-    if (!hasEnded(view)) reportProgress(view)
+    if (!hasEnded(view.state)) reportProgress(view)
   }
   unlisten()
   return isHeld && signal.aborted ? cancelTask(service(), view, owner, String(signal.reason)) : view
@@ -197,10 +197,6 @@ async function followTask(
 
 function cancelTask(service: TaskService, view: TaskView, owner: string, reason: string): TaskView {
   return service.cancel(view.id, owner, reason) ? (service.view(view.id, owner) ?? view) : view
-}
-
-function hasNews(view: TaskView, since: number | undefined): boolean {
-  return hasEnded(view) || view.questions.length > 0 || (since !== undefined && view.seq > since)
 }
 
 /** Requests input from the client; the retry returns the task id in sealed state. */

@@ -1,12 +1,13 @@
 import type { Answer, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { GatewayError, isObject, RPC, toolError, createUpstreamAnswer, supportsForms } from '../../../src/plugin.ts'
 import type { Page } from '../store/task-journal.ts'
-import type { AgentRow, TaskService, TaskView } from '../tasks/service.ts'
-import type { QuestionAnswer, TaskCaller, TaskEvent, TaskQuestion, TaskState } from '../types.ts'
+import { hasEnded } from '../store/task-store.ts'
+import type { TaskService, TaskView } from '../tasks/service.ts'
+import type { QuestionAnswer, TaskCaller, TaskEvent } from '../types.ts'
 
 /** Formats a task for the extension; open questions take precedence over its state. */
 export function formatTaskState(view: TaskView, canAsk = false): JsonObject {
-  const status = hasEnded(view) ? view.state : view.questions.length > 0 && canAsk ? 'input_required' : 'working'
+  const status = hasEnded(view.state) ? view.state : view.questions.length > 0 && canAsk ? 'input_required' : 'working'
   return {
     taskId: view.id,
     status,
@@ -41,18 +42,11 @@ function buildResult(view: TaskView): JsonObject {
   return 'result' in answer ? answer.result.value() : {}
 }
 
-/** Final states. */
-const FINAL: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'cancelled'])
-
 /** Suggested polling interval. */
 export const POLL_MS = 2000
 
 /** The same message for unknown tasks and other owners' tasks. */
 export const UNKNOWN_TASK = 'Unknown task: expired, or not yours'
-
-export function hasEnded({ state }: TaskView): boolean {
-  return FINAL.has(state)
-}
 
 /** Builds a tool result: structured content, and text with the agent's output followed by JSON. */
 export function buildToolResult(facts: Record<string, unknown>, isError = false, hasText = true): Answer {
@@ -99,33 +93,29 @@ export function formatStructured(view: TaskView): JsonObject {
     denied: [...view.denied],
     warnings: [...view.warnings],
     usage: view.usage,
-    attempts: view.attempts.map(({ agent, failure }) => dropUndefined({ agent, failure })),
-    questions: view.questions.map(question => formatQuestion(question)),
+    attempts: view.attempts.map(attempt => ({ ...attempt })),
+    questions: view.questions.map(({ id, ...question }) => ({ question_id: id, ...question })),
     progress: view.progress,
     duration_ms: Math.max(0, (endedAt ?? updatedAt) - createdAt),
     seq: view.seq,
-    poll_after_ms: hasEnded(view) ? undefined : POLL_MS,
+    poll_after_ms: hasEnded(view.state) ? undefined : POLL_MS,
     next: suggestNextStep(view),
   })
 }
 
-function formatQuestion({ id, kind, message, schema }: TaskQuestion): JsonObject {
-  return { question_id: id, kind, message, schema }
-}
-
 function suggestNextStep(view: TaskView): string | undefined {
   if (view.questions.length > 0) return 'agent_reply answers its questions'
-  if (!hasEnded(view)) return 'still running: agent_status with wait_ms waits for it'
+  if (!hasEnded(view.state)) return 'still running: agent_status with wait_ms waits for it'
   return view.truncated ? 'agent_result returns the full text' : undefined
 }
 
 export function buildStatusAnswer(view: TaskView, events: readonly TaskEvent[]): Answer {
   const rows = events.map(event => ({ ...event, at: new Date(event.at).toISOString() }))
-  return buildToolResult({ ...formatStructured(view), events: rows }, isFailed(view), hasEnded(view))
+  return buildToolResult({ ...formatStructured(view), events: rows }, isFailed(view), hasEnded(view.state))
 }
 
 export function buildTaskList(views: readonly TaskView[]): Answer {
-  return buildToolResult({ tasks: views.map(view => dropUndefined(pickOutcome(view))) })
+  return buildToolResult({ tasks: views.map(pickOutcome) })
 }
 
 /** Returns the members common to all task formats. */
@@ -135,7 +125,7 @@ function pickOutcome(view: TaskView): Record<string, unknown> {
 }
 
 function isFailed(view: TaskView): boolean {
-  return hasEnded(view) && view.isError
+  return hasEnded(view.state) && view.isError
 }
 
 export function buildPageAnswer(view: TaskView, part: string, offset: number, page: Page): Answer {
@@ -143,18 +133,6 @@ export function buildPageAnswer(view: TaskView, part: string, offset: number, pa
   const { agent: _, progress: __, ...outcome } = pickOutcome(view)
   const about = { what: part, text, offset, next_offset: next, bytes_total: total, truncated: cut }
   return buildToolResult({ ...outcome, ...about }, isFailed(view))
-}
-
-/** Formats an agent for tools and control verbs. */
-export function formatAgentRow(row: AgentRow): JsonObject {
-  const { id, title, description, capabilities, health, running, queued } = row
-  return dropUndefined({
-    ...{ id, title, description, capabilities: [...capabilities] },
-    health: health.state,
-    why: health.why,
-    running,
-    queued,
-  })
 }
 
 function dropUndefined(value: Record<string, unknown>): JsonObject {
@@ -165,14 +143,13 @@ export function canShowForm({ canAsk, session }: Exchange): boolean {
   return canAsk && supportsForms(session.client)
 }
 
-/** Converts a question to an elicitation request. */
-function buildElicitation({ message, schema }: TaskQuestion): JsonObject {
-  return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
-}
-
-/** Builds `inputRequests` from the open questions. */
+/** Builds `inputRequests`, elicitation requests, from the open questions. */
 export function buildInputRequests({ questions }: TaskView): JsonObject {
-  return Object.fromEntries(questions.map(question => [question.id, buildElicitation(question)]))
+  const requests = questions.map(({ id, message, schema }) => {
+    const params = { mode: 'form', message, requestedSchema: schema }
+    return [id, { method: 'elicitation/create', params }] as const
+  })
+  return Object.fromEntries(requests)
 }
 
 /** Parses a form response; undefined if it is invalid. */

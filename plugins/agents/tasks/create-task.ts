@@ -159,17 +159,13 @@ function cleanHealth(context: TaskContext, { health }: AgentHost): AgentHealth {
   return { ...cleanJson(context, health), state: health.state }
 }
 
-/** Formats an agent for callers. */
-export function buildAgentRow(context: TaskContext, host: AgentHost) {
-  const { settings } = host
-  const { id, title, description, capabilities } = settings
-  const queue = context.queues.get(id)
-  return {
-    ...{ id, title, description, health: cleanHealth(context, host) },
-    capabilities: [...capabilities],
-    running: queue?.running ?? 0,
-    queued: queue?.queued ?? 0,
-  }
+/** Formats an agent for callers; `last_words`, its stderr, may contain anything, so only probes show it. */
+export function buildAgentRow(context: TaskContext, host: AgentHost, isProbe: boolean) {
+  const { id, title, description, capabilities } = host.settings
+  const { state, why, facts, lastWords } = cleanHealth(context, host)
+  const { running = 0, queued = 0 } = context.queues.get(id) ?? {}
+  const row = { id, title, description, capabilities: [...capabilities], health: state, why, running, queued }
+  return isProbe ? { ...row, facts, last_words: lastWords } : row
 }
 
 /** Explains on one line why no agent, or not the named one, is available. */

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { Metric } from '../../../src/plugin.ts'
+import type { JsonObject, Metric } from '../../../src/plugin.ts'
 import { gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { AgentCounters } from '../metrics.ts'
 import { SlotQueue, createRouter } from '../scheduling.ts'
@@ -61,7 +61,7 @@ function waitForTask(
 }
 
 /** True if the wait is over. With `since`, the caller already knows earlier questions and waits for new events. */
-function isWaitOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
+export function isWaitOver({ state, seq, questions }: TaskView, since?: number): boolean {
   if (hasEnded(state)) return true
   if (since !== undefined) return seq > since
   return state === 'interrupted' || (state === 'input_required' && questions.length > 0)
@@ -87,20 +87,15 @@ function buildView(context: TaskContext, record: TaskRecord) {
   }
 }
 
-/** A task in a list for the gateway's owner, without task content. */
-export type TaskSummary = ReturnType<typeof buildSummary>
-
-function buildSummary(record: TaskRecord) {
-  const { id, owner, state, why, agent, start, progress, isError, diff, createdAt, updatedAt, endedAt } = record
+/** Builds a row of the list for the gateway's owner, without task content. */
+function buildSummary(record: TaskRecord): JsonObject {
+  const { id, state, why, agent, start, progress, isError, diff, createdAt, updatedAt, endedAt } = record
   const { issuer, subject, parent } = start
   return {
-    ...{ id, owner, issuer, subject, state, why, agent, parent, progress, isError },
+    ...{ id, issuer, subject, state, why, agent, parent, progress, isError },
     ...{ hasDiff: diff > 0, createdAt, updatedAt, endedAt },
   }
 }
-
-/** An agent for callers. */
-export type AgentRow = ReturnType<typeof buildAgentRow>
 
 /** Reads a page from the task's text, diff or log. */
 function readPiece(
@@ -225,7 +220,7 @@ export class LocalTaskService {
   }
 
   /** Lists all callers' tasks, newest first; for control verbs only. */
-  listAll({ after, limit }: { readonly after: string | undefined; readonly limit: number }): readonly TaskSummary[] {
+  listAll({ after, limit }: { readonly after: string | undefined; readonly limit: number }): readonly JsonObject[] {
     if (!this.#context.database.isOpen) return []
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
     return this.#context.tasks.list(undefined, after, bounded).map(buildSummary)
@@ -284,15 +279,15 @@ export class LocalTaskService {
     return true
   }
 
-  agents(): readonly AgentRow[] {
-    return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host))
+  agents(): readonly JsonObject[] {
+    return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host, false))
   }
 
-  async probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]> {
+  async probe(agents: readonly string[] | undefined): Promise<readonly JsonObject[]> {
     const all = [...this.#context.parts.agents.values()]
     const hosts = all.filter(({ settings }) => agents === undefined || agents.includes(settings.id))
     await Promise.all(hosts.map(host => host.probe()))
-    return hosts.map(host => buildAgentRow(this.#context, host))
+    return hosts.map(host => buildAgentRow(this.#context, host, true))
   }
 
   figures(): Metric[] {

@@ -7,7 +7,7 @@ test('why an agent is not well is told without secrets and control characters, t
   host.health = { state: 'unavailable', why: 'the key s3cret \u001b[31mis refused' }
   const service = deskOf(context, [host])
 
-  assert.equal(service.agents()[0]?.health.why, 'the key *** is refused')
+  assert.equal(service.agents()[0]?.why, 'the key *** is refused')
 })
 
 test('however much an agent says of its usage, so much is kept', async context => {

@@ -75,7 +75,7 @@ test('a task without a capable agent is refused, and an unhealthy agent is tried
   host.health = { state: 'unavailable', why: 'no such file' }
   assert.equal((await settled(service, (await service.delegate(request(), ANN)).id)).state, 'completed')
   assert.deepEqual(
-    service.agents().map(({ id, health }) => [id, health.state]),
+    service.agents().map(({ id, health }) => [id, health]),
     [['a', 'unavailable']],
   )
 })
