@@ -13,14 +13,7 @@ import type { LiveTask, TaskContext } from './context.ts'
 import type { TurnBeginning } from './questions.ts'
 import { createSessionHandler } from './session-handler.ts'
 
-interface TurnFacts {
-  readonly isLate: boolean
-  /** The agent reported an error, whatever stop reason followed. */
-  readonly isBroken: boolean
-  readonly hasText: boolean
-  /** Last denial's origin; undefined if nothing was denied. */
-  readonly deniedBy: 'policy' | 'owner' | 'time' | undefined
-}
+type TurnFacts = Pick<LiveTask, 'isLate' | 'isBroken' | 'hasText' | 'deniedBy'>
 
 /** How a task ended; `interrupted` can be resumed. */
 export interface TaskEnding {
@@ -205,7 +198,7 @@ async function runTurn(
 
 function expireTurn(live: LiveTask, session: AgentSession): void {
   live.isLate = true
-  for (const settle of [...live.openQuestions.values()]) settle('ended')
+  live.endQuestions()
   session.cancel()
 }
 

@@ -64,42 +64,46 @@ export interface TaskContext {
 }
 
 /** A task that is active in this gateway. */
-export interface LiveTask {
+export class LiveTask {
   readonly record: TaskRecord
+  readonly caller: TaskCaller
   /** Unredacted; undefined after a restart if prompts are not stored. */
   readonly prompt: string | undefined
-  readonly caller: TaskCaller
   readonly journal: TaskJournal
   /** Aborted when the task is cancelled. */
-  readonly controller: AbortController
+  readonly controller = new AbortController()
   /** Answer callbacks by question id. */
-  readonly openQuestions: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
+  readonly openQuestions = new Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>()
   session: AgentSession | undefined
   /** True if the agent showed activity in this turn. */
-  hasSigned: boolean
+  hasSigned = false
   /** True while the agent reports an internal error. */
-  isBroken: boolean
-  questionCount: number
+  isBroken = false
+  questionCount = 0
   deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** True if the turn timed out. */
-  isLate: boolean
-}
+  isLate = false
 
-/** Creates the in-memory state for a task without an agent. */
-export function createLiveTask(
-  context: TaskContext,
-  record: TaskRecord,
-  caller: TaskCaller,
-  prompt: string | undefined = record.start.prompt,
-): LiveTask {
-  const agent = record.agent ?? record.start.decision.chosen[0] ?? ''
-  const output = context.parts.agents.get(agent)?.settings.output ?? DEFAULT_OUTPUT
-  return {
-    ...{ record, prompt, caller },
-    journal: new TaskJournal(context, record, output),
-    controller: new AbortController(),
-    openQuestions: new Map(),
-    session: undefined,
-    ...{ hasSigned: false, isBroken: false, questionCount: 0, deniedBy: undefined, isLate: false },
+  constructor(context: TaskContext, record: TaskRecord, caller: TaskCaller, prompt = record.start.prompt) {
+    const agent = record.agent ?? record.start.decision.chosen[0] ?? ''
+    const output = context.parts.agents.get(agent)?.settings.output ?? DEFAULT_OUTPUT
+    this.record = record
+    this.caller = caller
+    this.prompt = prompt
+    this.journal = new TaskJournal(context, record, output)
+  }
+
+  get hasText(): boolean {
+    return this.journal.hasText
+  }
+
+  /** Aborts the turn and everything that it waits for. */
+  stop(reason: string): void {
+    this.controller.abort(reason)
+    this.endQuestions()
+  }
+
+  endQuestions(): void {
+    for (const settle of [...this.openQuestions.values()]) settle('ended')
   }
 }

@@ -6,7 +6,7 @@ import { agentError } from '../errors.ts'
 import type { AgentSettings } from '../settings.ts'
 import { createBeginning } from './questions.ts'
 import type { TaskContext } from './context.ts'
-import { createLiveTask } from './context.ts'
+import { LiveTask } from './context.ts'
 import type { NewTask, TaskRecord, TaskStart } from '../store/task-store.ts'
 import { hasEnded } from '../store/task-store.ts'
 import type { AgentStatus, RouteRequest } from '../scheduling.ts'
@@ -82,7 +82,7 @@ function startTask(context: TaskContext, task: NewTask, request: TaskRequest, ca
     })
   if (addResult !== undefined) return addResult
   const record = getRecord(context, id, owner)
-  const live = createLiveTask(context, record, caller, prompt)
+  const live = new LiveTask(context, record, caller, prompt)
   live.journal.addEvent('state', `queued for ${start.decision.chosen.join(', ')} (${start.decision.by})`)
   const beginning = createBeginning(record, prompt)
   void runTask(context, live, { agents: start.decision.chosen, beginning, wasAdmitted: false })

@@ -5,7 +5,7 @@ import { formatLine } from '../store/task-journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
 import type { CallerIdentity, QuestionAnswer, TaskQuestion } from '../types.ts'
 import type { TaskContext } from './context.ts'
-import { createLiveTask } from './context.ts'
+import { LiveTask } from './context.ts'
 import { buildAbsentCaller, askToContinue, resumeBeginning, createBeginning } from './questions.ts'
 import { runTask } from './runner.ts'
 
@@ -69,7 +69,7 @@ function continueInterrupted(
   answer: QuestionAnswer,
   identity: CallerIdentity | undefined,
 ): void {
-  const live = createLiveTask(context, record, buildAbsentCaller(record, identity))
+  const live = new LiveTask(context, record, buildAbsentCaller(record, identity))
   const { journal } = live
   journal.closeQuestions()
   if (answer.action !== 'accept') {
@@ -133,7 +133,7 @@ export function recoverTasks(context: TaskContext): void {
 
 function recoverTask(context: TaskContext, record: TaskRecord): void {
   const { start, wasPrompted } = record
-  const live = createLiveTask(context, record, buildAbsentCaller(record))
+  const live = new LiveTask(context, record, buildAbsentCaller(record))
   // Foreground callers are gone after a restart.
   if (wasPrompted || !start.request.background || start.prompt === undefined) {
     askToContinue(live, 'the gateway stopped while it was running')

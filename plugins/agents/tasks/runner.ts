@@ -36,18 +36,12 @@ export async function runTask(context: TaskContext, live: LiveTask, course: RunP
       task: record.id,
       why: getErrorMessage(error),
     })
-    await finishTask(context, live, deriveFailureEnding(error, collectFacts(live))).catch(() => undefined)
+    await finishTask(context, live, deriveFailureEnding(error, live)).catch(() => undefined)
   } finally {
     context.live.delete(record.id)
     if (!controller.signal.aborted) controller.abort()
     context.watchers.emit(record.id)
   }
-}
-
-/** Aborts a task's turn and everything that it waits for. */
-export function stopTask(live: LiveTask, reason: string): void {
-  live.controller.abort(reason)
-  for (const settle of [...live.openQuestions.values()]) settle('ended')
 }
 
 async function tryAgents(context: TaskContext, live: LiveTask, course: RunPlan): Promise<TaskEnding | undefined> {
@@ -114,12 +108,12 @@ async function attemptTurn(
   try {
     const end = await runAttempt(context, live, host, beginning)
     checkTurnEnd(live, host, end)
-    return deriveEnding(end, collectFacts(live))
+    return deriveEnding(end, live)
   } catch (error) {
     if (controller.signal.aborted) return undefined
     const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : getErrorMessage(error)
     journal.failAttempt(failure)
-    if (isLast || !mayFallBack(error, journal.data.hadEffect)) return deriveFailureEnding(error, collectFacts(live))
+    if (isLast || !mayFallBack(error, journal.data.hadEffect)) return deriveFailureEnding(error, live)
     journal.dropText()
     const isBack = journal.transition(['starting', 'running', 'input_required'], 'queued', {
       why: `${host.settings.id} failed`,
@@ -127,10 +121,6 @@ async function attemptTurn(
     const outcome = error instanceof AgentFailure ? error.kind : 'gateway'
     return isBack ? { passed: failure, outcome } : undefined
   }
-}
-
-function collectFacts({ isLate, isBroken, journal, deniedBy }: LiveTask): Parameters<typeof deriveEnding>[1] {
-  return { isLate, isBroken, hasText: journal.hasText, deniedBy }
 }
 
 async function finishTask(context: TaskContext, live: LiveTask, ending: TaskEnding | undefined): Promise<void> {

@@ -10,11 +10,10 @@ import type { Page } from '../store/task-journal.ts'
 import { decodeOutputPage } from '../store/task-journal.ts'
 import type { CallerIdentity, QuestionAnswer, TaskCaller, TaskEvent, TaskRequest } from '../types.ts'
 import type { ServiceDeps, ServiceEnvironment, TaskContext, TaskSettings } from './context.ts'
-import { createLiveTask } from './context.ts'
+import { LiveTask } from './context.ts'
 import { delegate, getRecord, buildAgentRow } from './create-task.ts'
 import { answerQuestion, pruneWorkspaces, recoverTasks, startSweeping } from './maintenance.ts'
 import { askToContinue, buildAbsentCaller } from './questions.ts'
-import { stopTask } from './runner.ts'
 
 const USUAL_INLINE = 64 * 1024
 
@@ -188,7 +187,7 @@ export class LocalTaskService {
     for (const live of context.live.values()) {
       if (live.journal.data.wasPrompted) askToContinue(live, 'the gateway was stopped')
       live.journal.writeLast()
-      stopTask(live, 'the gateway is stopping')
+      live.stop('the gateway is stopping')
     }
     context.database.close()
     for (const task of context.watchers.eventNames()) context.watchers.emit(task)
@@ -268,11 +267,11 @@ export class LocalTaskService {
     const record = context.tasks.find(id, owner)
     if (record === undefined || hasEnded(record.state)) return false
     const live = context.live.get(id)
-    const { journal } = live ?? createLiveTask(context, record, buildAbsentCaller(record))
+    const { journal } = live ?? new LiveTask(context, record, buildAbsentCaller(record))
     journal.closeQuestions()
     if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why: reason })) return false
     if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')
-    else stopTask(live, reason)
+    else live.stop(reason)
     // A cancelled task's children have no remaining waiter.
     for (const { record: child } of context.live.values())
       if (child.start.parent === id) this.cancel(child.id, child.owner, `the parent task was cancelled`)
