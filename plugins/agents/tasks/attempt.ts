@@ -36,12 +36,7 @@ const DENIED_BY = {
 
 /** Derives the ending from a completed turn; detects false successes. */
 export function deriveEnding({ stopReason }: TurnEnd, { isLate, isBroken, hasText, deniedBy }: TurnFacts): TaskEnding {
-  const failed = (outcome: TaskOutcome, why: string): TaskEnding => ({
-    state: 'failed',
-    outcome,
-    why,
-    stopReason,
-  })
+  const failed = (outcome: TaskOutcome, why: string): TaskEnding => createFailure(outcome, why, stopReason)
   if (isLate) return failed('timeout', 'timeout: time limit reached')
   if (stopReason === 'refusal') return failed('refused', 'the agent refused')
   if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled')) return failed('denied', DENIED_BY[deniedBy])
@@ -53,17 +48,17 @@ export function deriveEnding({ stopReason }: TurnEnd, { isLate, isBroken, hasTex
 
 /** Derives the ending from a failed turn. */
 export function deriveFailureEnding(error: unknown, { isLate }: TurnFacts): TaskEnding {
-  const failed = (outcome: TaskOutcome, why: string): TaskEnding => {
-    return { state: 'failed', outcome, why, stopReason: undefined }
-  }
-  if (isLate) return failed('timeout', 'timeout: time limit reached')
+  if (isLate) return createFailure('timeout', 'timeout: time limit reached')
   if (error instanceof AgentFailure)
     return error.kind === 'stopped'
-      ? { ...failed('stopped', 'the gateway stopped the agent'), state: 'interrupted' }
-      : failed(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
-  const reason = error instanceof GatewayError ? error.message : undefined
-  const isSaid = error instanceof ResumeError
-  return failed('gateway', reason ?? (isSaid ? error.message : `internal gateway error: ${getErrorMessage(error)}`))
+      ? { ...createFailure('stopped', 'the gateway stopped the agent'), state: 'interrupted' }
+      : createFailure(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
+  const isExplained = error instanceof GatewayError || error instanceof ResumeError
+  return createFailure('gateway', isExplained ? error.message : `internal gateway error: ${getErrorMessage(error)}`)
+}
+
+function createFailure(outcome: TaskOutcome, why: string, stopReason?: string): TaskEnding {
+  return { state: 'failed', outcome, why, stopReason }
 }
 
 /** True if another agent may try: this agent failed explicitly before it had any effect. */
@@ -99,7 +94,6 @@ export async function runAttempt(
         live.journal.addWarning(`${host.settings.id} did not connect to the gateway over MCP`)
       return end
     } finally {
-      live.session = undefined
       await tryCleanup(context, () => session.close())
     }
   } finally {
@@ -173,7 +167,6 @@ async function runTurn(
   const { journal, record, controller, caller } = live
   const { signal } = controller
   const { clock } = context.environment
-  live.session = session
   journal.data.sessionId = session.id
   const onAbort = (): void => session.cancel()
   signal.addEventListener('abort', onAbort, { once: true })

@@ -1,7 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { AuditEvent, Clock, compileCallers, Log, SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
-import type { AgentSession } from '../acp/session.ts'
 import type { Containment } from '../containment.ts'
 import type { CallbackTokens } from '../callback.ts'
 import type { AgentCounters } from '../metrics.ts'
@@ -74,7 +73,6 @@ export class LiveTask {
   readonly controller = new AbortController()
   /** Answer callbacks by question id. */
   readonly openQuestions = new Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>()
-  session: AgentSession | undefined
   /** True if the agent showed activity in this turn. */
   hasSigned = false
   /** True while the agent reports an internal error. */
