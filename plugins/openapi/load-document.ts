@@ -28,7 +28,8 @@ export function parseDocumentUrl({ document }: Pick<OpenApiSpec, 'document'>): U
 /** Reads a document as plain data. @throws Error with the reason */
 export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promise<unknown> {
   const url = parseDocumentUrl(spec)
-  const text = url === undefined ? await readDocumentFile(spec, reading) : await fetchDocument(url, spec, reading)
+  const read = url === undefined ? await readDocumentFile(spec, reading) : await fetchDocument(url, spec, reading)
+  const text = read.replace(/^\uFEFF/, '')
   if (/^\s*\{/.test(text.slice(0, 1000))) return JSON.parse(text) as unknown
   if (text.length > MAX_YAML)
     throw new Error(`YAML documents are limited to ${MAX_YAML} characters; convert it to JSON`)
@@ -45,7 +46,7 @@ async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): P
     if (stats.size > limit) throw createTooLargeError(limit)
     const text = await handle.readFile('utf8')
     if (text.length > limit) throw createTooLargeError(limit)
-    return stripByteOrderMark(text)
+    return text
   } finally {
     await handle.close()
   }
@@ -55,15 +56,11 @@ async function fetchDocument(url: URL, spec: OpenApiSpec, { fetch }: SourceDeps)
   const maxBytes = parseSize(spec.maxDocument)
   const reply = await fetch(url, { namedBy: url, maxBytes, timeoutMs: parseDuration(spec.startupTimeout) })
   if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
-  return stripByteOrderMark(await reply.text())
+  return reply.text()
 }
 
 function createTooLargeError(limit: number): Error {
   return new Error(`larger than ${limit} bytes; increase "maxDocument"`)
-}
-
-function stripByteOrderMark(text: string): string {
-  return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
 /** Returns a text that changes with the file; undefined if the document is no file or is missing. */

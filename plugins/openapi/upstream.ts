@@ -35,26 +35,17 @@ type UpstreamHttpReply = Awaited<ReturnType<UpstreamHttp['request']>>
 /** Maximum error length for a model, in characters. */
 const MAX_ERROR = 4000
 
-const BINARY: Readonly<Record<string, string>> = { 'image/': 'image', 'audio/': 'audio' }
-
 function toAnswer(tool: OpenApiTool, reply: UpstreamHttpReply, hide: (text: string) => string): Answer {
   return reply.status < 300 ? createUpstreamAnswer(createResult(tool, reply)) : convertFailure(reply, hide)
-}
-
-/** Creates a tool result with an error for the model. */
-function createErrorAnswer(text: string): Answer {
-  return createUpstreamAnswer(toolError(text))
 }
 
 function createResult(tool: OpenApiTool, { body, status, contentType = '' }: UpstreamHttpReply): JsonObject {
   if (body.length === 0) return createStructuredResult(tool, [createTextContent(`HTTP ${status}, without content`)], {})
   if (isJsonType(contentType) || contentType === '') {
-    const value = tryParseJson(body.toString('utf8'))
+    const text = body.toString('utf8')
+    const value = tryParseJson(text)
     if (value !== undefined)
-      return {
-        content: [createTextContent(body.toString('utf8'))],
-        structuredContent: toStructuredContent(value),
-      }
+      return { content: [createTextContent(text)], structuredContent: toStructuredContent(value) }
   }
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   return createStructuredResult(tool, [createContent(tool, type, body)], {})
@@ -66,12 +57,11 @@ function createStructuredResult(tool: OpenApiTool, content: readonly JsonObject[
 }
 
 function createContent(tool: OpenApiTool, type: string, body: Buffer): JsonObject {
-  const binary = Object.entries(BINARY).find(([start]) => type.startsWith(start))?.[1]
-  if (binary !== undefined && type !== 'image/svg+xml')
-    return { type: binary, data: body.toString('base64'), mimeType: toOneLine(type).slice(0, 100) }
+  const mimeType = type === '' ? 'application/octet-stream' : toOneLine(type).slice(0, 100)
+  const [, media] = /^(image|audio)\//.exec(type) ?? []
+  if (media !== undefined && type !== 'image/svg+xml') return { type: media, data: body.toString('base64'), mimeType }
   const decoded = decodeText(type, body)
   if (decoded !== undefined) return createTextContent(decoded)
-  const mimeType = type === '' ? 'application/octet-stream' : toOneLine(type).slice(0, 100)
   const resource = { uri: `openapi:${tool.name}`, mimeType, blob: body.toString('base64') }
   return { type: 'resource', resource }
 }
@@ -94,7 +84,7 @@ function convertFailure({ status, body, retryAfterMs }: UpstreamHttpReply, hide:
     retryAfterMs === undefined ? '' : `Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
     isCut ? `${text.slice(0, MAX_ERROR)}…` : text,
   ]
-  return createErrorAnswer(parts.filter(part => part !== '').join('\n'))
+  return createUpstreamAnswer(toolError(parts.filter(part => part !== '').join('\n')))
 }
 
 function createTextContent(text: string): JsonObject {
@@ -105,8 +95,6 @@ function createTextContent(text: string): JsonObject {
 const MANY_TOOLS = 100
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
-/** Maximum reasons in a log line. */
-const MAX_REASONS = 5
 
 /** A loaded API with its HTTP client. */
 interface OpenedApi {
@@ -198,7 +186,7 @@ export class OpenApiUpstream implements Upstream {
       request = buildRequest(tool, parseArguments(call.params), additions)
     } catch (error) {
       if (error instanceof InvalidArguments)
-        return createErrorAnswer(`Invalid arguments for ${tool.name}: ${error.message}`)
+        return createUpstreamAnswer(toolError(`Invalid arguments for ${tool.name}: ${error.message}`))
       throw error
     }
     this.#inFlight++
@@ -257,25 +245,16 @@ export class OpenApiUpstream implements Upstream {
     const { log } = this.#context
     log.debug('loaded OpenAPI document', { tools: tools.size, server: server.origin })
     if (skipped.length > 0)
-      log.warn('skipped operations of an OpenAPI document', {
-        count: skipped.length,
-        first: skipped.slice(0, MAX_REASONS),
-      })
+      log.warn('skipped operations of an OpenAPI document', { count: skipped.length, first: skipped.slice(0, 5) })
     if (tools.size > MANY_TOOLS)
-      log.warn(`${tools.size} operations became tools; select some with "operations"`, {
-        tools: tools.size,
-      })
+      log.warn(`${tools.size} operations became tools; select some with "operations"`, { tools: tools.size })
     if (tools.size === 0) log.warn('no operation of the OpenAPI document became a tool')
   }
 
   #handleFailure(cause: unknown): void {
     if (this.state === 'stopped') return
-    const why = formatReason(cause)
-    const error = openApiError('GW_OPENAPI_DOCUMENT', {
-      document: hideCredentials(this.spec.document),
-      why,
-      cause,
-    })
+    const document = hideCredentials(this.spec.document)
+    const error = openApiError('GW_OPENAPI_DOCUMENT', { document, why: formatReason(cause), cause })
     this.problem = this.#context.hide(error.message)
     this.#lastErrorAt = Date.now()
     this.#setState('failed')

@@ -10,14 +10,13 @@ const HASH_LENGTH = 6
  */
 export function nameOperations(operations: readonly Operation[], maxLength: number): ReadonlyMap<Operation, string> {
   const plain = operations.map(operation => [operation, createOperationName(operation)] as const)
-  const counts = new Map<string, number>()
-  for (const [, name] of plain)
-    counts.set(truncateName(name, '', maxLength), (counts.get(truncateName(name, '', maxLength)) ?? 0) + 1)
+  const byShortName = Map.groupBy(plain, ([, name]) => name.slice(0, maxLength))
   return new Map(
     plain.map(([operation, name]) => {
-      const isUnique = counts.get(truncateName(name, '', maxLength)) === 1
+      const isUnique = byShortName.get(name.slice(0, maxLength))?.length === 1
       const hash = `_${hashOperation(operation)}`
-      return [operation, isUnique && name.length <= maxLength ? name : truncateName(name, hash, maxLength)]
+      const isKept = isUnique && name.length <= maxLength
+      return [operation, isKept ? name : name.slice(0, maxLength - hash.length) + hash]
     }),
   )
 }
@@ -32,10 +31,6 @@ function createOperationName({ id, method, path }: Operation): string {
 /** Reduces a text to characters that every client accepts in names. */
 export function sanitizeName(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|(?<!_)_+$/g, '')
-}
-
-function truncateName(name: string, end: string, maxLength: number): string {
-  return name.slice(0, maxLength - end.length) + end
 }
 
 function hashOperation({ method, path }: Operation): string {
@@ -71,7 +66,6 @@ function parseParameter(one: PlainObject): Parameter[] {
       description: readText(one, 'description'),
       schema: isObject(content) ? content.schema : one.schema,
       explode: typeof one.explode === 'boolean' ? one.explode : style === 'form',
-      allowReserved: one.allowReserved === true,
       isJson: isObject(content),
     },
   ]
@@ -160,7 +154,6 @@ export interface Parameter {
   readonly schema: unknown
   readonly style: string
   readonly explode: boolean
-  readonly allowReserved: boolean
   /** True if the value is sent as JSON (`content`). */
   readonly isJson: boolean
 }

@@ -19,7 +19,6 @@ const STYLES: Readonly<Record<string, string>> = {
   csv: 'form',
   multi: 'form',
   ssv: 'spaceDelimited',
-  tsv: 'tabDelimited',
   pipes: 'pipeDelimited',
 }
 

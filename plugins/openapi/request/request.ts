@@ -14,36 +14,29 @@ import type { OpenApiTool, ToolArgument } from '../tools/tool.ts'
 
 type Value = unknown
 
-interface StyledParameter {
-  readonly name: string
-  readonly style: string
-  readonly explode: boolean
-  /** Encodes a text for its location. */
-  readonly encode: (text: string) => string
-}
+type StyledParameter = Pick<Parameter, 'name' | 'style' | 'explode'>
+
+type Encode = (text: string) => string
 
 const SEPARATORS: Readonly<Record<string, string>> = {
   form: ',',
   simple: ',',
   spaceDelimited: '%20',
-  tabDelimited: '%09',
   pipeDelimited: '%7C',
 }
 /** Maximum `deepObject` nesting. */
 const MAX_DEPTH = 16
 
 /** Formats a value as encoded query or form pairs. */
-function formatPairs(value: Value, written: StyledParameter): string[] {
-  const { name, style, explode, encode } = written
-  const key = encode(name)
-  if (style === 'deepObject' && typeof value === 'object' && value !== null)
-    return formatDeepPairs(value, key, encode, 0)
-  if (typeof value !== 'object' || value === null) return [`${key}=${encode(stringifyValue(value))}`]
+function formatPairs(value: Value, { name, style, explode }: StyledParameter): string[] {
+  const key = encodeStrict(name)
+  if (typeof value !== 'object' || value === null) return [`${key}=${encodeStrict(stringifyValue(value))}`]
+  if (style === 'deepObject') return formatDeepPairs(value, key, 0)
   if (!Array.isArray(value)) {
-    const texts = formatMap(value, explode, encode)
+    const texts = formatMap(value, explode, encodeStrict)
     return explode ? texts : joinPair(key, texts, style)
   }
-  const texts = value.map(one => encode(stringifyValue(one)))
+  const texts = value.map(one => encodeStrict(stringifyValue(one)))
   return explode && style === 'form' ? texts.map(text => `${key}=${text}`) : joinPair(key, texts, style)
 }
 
@@ -52,18 +45,18 @@ function joinPair(key: string, texts: readonly string[], style: string): string[
 }
 
 /** Formats `filter[created][gte]=1`, and `filter[0]=a` for lists. */
-function formatDeepPairs(value: object, key: string, encode: StyledParameter['encode'], depth: number): string[] {
+function formatDeepPairs(value: object, key: string, depth: number): string[] {
   if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
-    const nested = `${key}[${encode(name)}]`
+    const nested = `${key}[${encodeStrict(name)}]`
     return typeof inner === 'object' && inner !== null
-      ? formatDeepPairs(inner, nested, encode, depth + 1)
-      : [`${nested}=${encode(stringifyValue(inner))}`]
+      ? formatDeepPairs(inner, nested, depth + 1)
+      : [`${nested}=${encodeStrict(stringifyValue(inner))}`]
   })
 }
 
 /** Formats a value for a path segment or header. */
-function formatPiece(value: Value, { name, style, explode, encode }: StyledParameter): string {
+function formatPiece(value: Value, { name, style, explode }: StyledParameter, encode: Encode): string {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
   const texts = isMap ? formatMap(value, explode, encode) : [value].flat().map(one => encode(stringifyValue(one)))
   if (style === 'label') return `.${texts.join(explode ? '.' : ',')}`
@@ -73,7 +66,7 @@ function formatPiece(value: Value, { name, style, explode, encode }: StyledParam
   return texts.map(text => (isMap ? `;${text}` : `;${key}=${text}`)).join('')
 }
 
-function formatMap(value: object, explode: boolean, encode: StyledParameter['encode']): string[] {
+function formatMap(value: object, explode: boolean, encode: Encode): string[] {
   const entries = Object.entries(value).map(([name, inner]) => [encode(name), encode(stringifyValue(inner))] as const)
   return explode ? entries.map(([name, text]) => `${name}=${text}`) : entries.flat()
 }
@@ -91,11 +84,6 @@ function encodeStrict(text: string): string {
     /[!'()*]/g,
     character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
-}
-
-/** Leaves the `allowReserved` characters unencoded, except those that would end a value. */
-function encodeReserved(text: string): string {
-  return encodeStrict(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code => decodeURIComponent(code))
 }
 
 export interface ToolRequest {
@@ -130,10 +118,10 @@ export function buildRequest(tool: OpenApiTool, args: JsonObject, additions: Req
     const value = getArgument(args, name)
     if (target.to !== 'parameter' || value === undefined) continue
     const { parameter } = target
-    if (parameter.in === 'query') pairs.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
+    if (parameter.in === 'query') pairs.push(...formatPairs(encodeContent(parameter, value), parameter))
     else if (parameter.in === 'path') pieces.set(parameter.name, formatPathParameter(parameter, value, name))
     else if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = formatHeader(parameter, value, name)
-    else cookies.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
+    else cookies.push(...formatPairs(encodeContent(parameter, value), parameter))
   }
   const body = buildBody(tool, args)
   if (body !== undefined) headers['content-type'] = body.contentType
@@ -160,14 +148,9 @@ function encodeContent({ isJson }: Parameter, value: unknown): unknown {
   return isJson ? JSON.stringify(value) : value
 }
 
-function getQueryStyle({ name, style, explode, allowReserved }: Parameter) {
-  return { name, style, explode, encode: allowReserved ? encodeReserved : encodeStrict }
-}
-
 /** Formats one path segment. It must stay one segment, even for servers that decode slashes. */
 function formatPathParameter(parameter: Parameter, value: unknown, argument: string): string {
-  const { name, style, explode } = parameter
-  const piece = formatPiece(encodeContent(parameter, value), { name, style, explode, encode: encodeStrict })
+  const piece = formatPiece(encodeContent(parameter, value), parameter, encodeStrict)
   if (piece === '') throw new InvalidArguments(`the argument "${argument}" must not be empty`)
   const texts = [value].flat().map(stringifyValue)
   if (texts.some(text => hasDotSegment(text)))
@@ -198,8 +181,7 @@ function expandPath(template: string, pieces: ReadonlyMap<string, string>): stri
 }
 
 function formatHeader(parameter: Parameter, value: unknown, argument: string): string {
-  const { name, style, explode } = parameter
-  const text = formatPiece(encodeContent(parameter, value), { name, style, explode, encode: plain => plain })
+  const text = formatPiece(encodeContent(parameter, value), parameter, plain => plain)
   if (!/^[\t\x20-\x7e]*$/.test(text))
     throw new InvalidArguments(`the argument "${argument}" is a header: use one line of ASCII`)
   return text
@@ -278,8 +260,7 @@ function encodeForm({ encoding }: RequestBody, value: unknown): string {
       const { style = 'form', explode = style === 'form', contentType } = encoding.get(name) ?? {}
       const isNested = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       const isJson = (contentType !== undefined && isJsonType(contentType)) || (isNested && !encoding.has(name))
-      const written = { name, style, explode, encode: encodeStrict }
-      return formatPairs(isJson ? JSON.stringify(inner) : inner, written)
+      return formatPairs(isJson ? JSON.stringify(inner) : inner, { name, style, explode })
     })
     .join('&')
 }

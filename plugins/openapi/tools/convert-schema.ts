@@ -88,8 +88,8 @@ class SchemaWriter {
   }
 
   /** A branch may require properties that are declared next to it. */
-  #writeRequired(schema: PlainObject): PlainObject {
-    const required = this.#use.isLoose ? [] : readTexts(schema, 'required')
+  #writeRequired(schema: PlainObject, isListed: (name: string) => boolean = () => true): PlainObject {
+    const required = this.#use.isLoose ? [] : readTexts(schema, 'required').filter(isListed)
     return required.length === 0 ? {} : { required }
   }
 
@@ -98,30 +98,24 @@ class SchemaWriter {
     return additionalProperties === false && !this.#use.isLoose ? { additionalProperties: false } : {}
   }
 
-  #writeProperty(name: string, value: unknown, within: (inner: unknown) => PlainObject): PlainObject {
-    this.#bytes += name.length + 4
-    return within(value)
-  }
-
   #writeProperties(schema: PlainObject, properties: PlainObject, within: (inner: unknown) => PlainObject): PlainObject {
     const hidden = this.#use.isLoose ? 'writeOnly' : 'readOnly'
     const visible = Object.entries(properties).filter(([, value]) => {
       const followed = this.#references.follow(value)
       return !isObject(followed) || followed[hidden] !== true
     })
+    const written = visible.map(([name, value]) => {
+      this.#bytes += name.length + 4
+      return [name, within(value)] as const
+    })
     const names = new Set(visible.map(([name]) => name))
-    const required = readTexts(schema, 'required').filter(name => names.has(name))
-    return {
-      properties: Object.fromEntries(visible.map(([name, value]) => [name, this.#writeProperty(name, value, within)])),
-      ...(this.#use.isLoose || required.length === 0 ? {} : { required }),
-    }
+    return { properties: Object.fromEntries(written), ...this.#writeRequired(schema, name => names.has(name)) }
   }
 }
 
 function writeType({ type, properties, items, ...schema }: PlainObject): PlainObject {
   if (type === 'file') return { type: 'string', format: 'binary' }
-  if (typeof type === 'string') return { type }
-  if (Array.isArray(type)) return { type }
+  if (typeof type === 'string' || Array.isArray(type)) return { type }
   if (isObject(properties) && schema.allOf === undefined) return { type: 'object' }
   return isObject(items) ? { type: 'array' } : {}
 }

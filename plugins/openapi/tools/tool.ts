@@ -2,7 +2,6 @@ import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject, readList, readMap, readTexts, sanitizeText } from '../../../src/plugin.ts'
 import type { ApiDocument, Operation, Parameter, PlainObject, References } from '../document/operation-parts.ts'
 import { isJsonType, sanitizeName } from '../document/operation-parts.ts'
-import type { SchemaUse } from './convert-schema.ts'
 import { convertSchema } from './convert-schema.ts'
 
 /** Where an argument is sent: a parameter, a body property, or the whole body. */
@@ -18,8 +17,9 @@ export interface ToolArgument {
   readonly schema: PlainObject
 }
 
-const USE: SchemaUse = { isLoose: false, maxBytes: 16 * 1024 }
+const MAX_ARGUMENT = 16 * 1024
 const MAX_NAME = 64
+/** Limit for all arguments of an operation; those beyond it accept anything. */
 const MAX_ALL = 64 * 1024
 const LOCATION_ORDER = ['path', 'query', 'header', 'cookie']
 /** Maximum `allOf` nesting. */
@@ -28,23 +28,32 @@ const MAX_NESTED = 16
 /** Lists an operation's arguments: its parameters, and its body properties unless their names collide. */
 function listArguments(operation: Operation, references: References): readonly ToolArgument[] {
   const names = new ArgumentNames()
+  let left = MAX_ALL
+  const convert = (input: unknown, description?: string): PlainObject => {
+    const maxBytes = Math.min(MAX_ARGUMENT, left)
+    const schema = convertSchema(input, references, { isLoose: false, maxBytes })
+    if (description !== undefined) schema.description = description.slice(0, Math.max(0, Math.min(1000, left)))
+    left -= JSON.stringify(schema).length
+    return schema
+  }
   const parameters = [...operation.parameters].sort(
     (a, b) => LOCATION_ORDER.indexOf(a.in) - LOCATION_ORDER.indexOf(b.in),
   )
-  const own = parameters.map(parameter => {
-    const schema = convertSchema(parameter.schema, references, USE)
-    const { description = schema.description } = parameter
-    return {
-      name: names.assign(parameter.name, parameter.in),
-      isRequired: parameter.required,
-      target: { to: 'parameter' as const, parameter },
-      schema: description === undefined ? schema : { ...schema, description: String(description).slice(0, 1000) },
-    }
-  })
-  return [...own, ...listBodyArguments(operation, references, names)]
+  const own = parameters.map(parameter => ({
+    name: names.assign(parameter.name, parameter.in),
+    isRequired: parameter.required,
+    target: { to: 'parameter' as const, parameter },
+    schema: convert(parameter.schema, parameter.description),
+  }))
+  return [...own, ...listBodyArguments(operation, references, names, convert)]
 }
 
-function listBodyArguments({ body }: Operation, references: References, names: ArgumentNames): ToolArgument[] {
+function listBodyArguments(
+  { body }: Operation,
+  references: References,
+  names: ArgumentNames,
+  convert: (schema: unknown, description?: string) => PlainObject,
+): ToolArgument[] {
   if (body === undefined) return []
   const members = collectMembers(body.schema, references, 0)
   const isFlat =
@@ -52,8 +61,7 @@ function listBodyArguments({ body }: Operation, references: References, names: A
     members.properties.size > 0 &&
     [...members.properties.keys()].every(name => !names.isTaken(name))
   if (!isFlat) {
-    const plain = convertSchema(body.schema, references, USE)
-    const schema = body.description === undefined ? plain : { description: body.description.slice(0, 1000), ...plain }
+    const schema = convert(body.schema, body.description)
     return [{ name: names.assign('body', 'request'), isRequired: body.required, target: { to: 'body' }, schema }]
   }
   return [...members.properties].flatMap(([name, propertySchema]) => {
@@ -61,9 +69,7 @@ function listBodyArguments({ body }: Operation, references: References, names: A
     if (isObject(followed) && followed.readOnly === true) return []
     const isRequired = body.required && members.required.has(name)
     const target = { to: 'property' as const, name }
-    return [
-      { name: names.assign(name, 'body'), isRequired, target, schema: convertSchema(propertySchema, references, USE) },
-    ]
+    return [{ name: names.assign(name, 'body'), isRequired, target, schema: convert(propertySchema) }]
   })
 }
 
@@ -94,28 +100,14 @@ function isClosedObject({ type = 'object', anyOf, oneOf, additionalProperties = 
   return type === 'object' && anyOf === undefined && oneOf === undefined && additionalProperties === false
 }
 
-/** Creates the schema for all arguments; if it is too long, the largest are shortened. */
 function createInputSchema(all: readonly ToolArgument[]): PlainObject {
   const required = all.filter(({ isRequired }) => isRequired).map(({ name }) => name)
-  const properties = all.map(({ name, schema }) => [name, schema] as const)
-  const sizes = properties.map(([, schema]) => JSON.stringify(schema).length)
-  const share = MAX_ALL / Math.max(1, properties.length)
-  const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ALL
-  const fitting = properties.map(([name, schema], i) => {
-    const isOver = isLong && (sizes[i] ?? 0) > share
-    return [name, isOver ? shortenSchema(schema) : schema] as const
-  })
   return {
     type: 'object',
-    properties: Object.fromEntries(fitting),
+    properties: Object.fromEntries(all.map(({ name, schema }) => [name, schema])),
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false,
   }
-}
-
-function shortenSchema({ type, description }: PlainObject): PlainObject {
-  const text = typeof description === 'string' ? { description: description.slice(0, 100) } : {}
-  return { ...(type === undefined ? {} : { type }), ...text }
 }
 
 /** Assigns unique argument names that every client accepts. */
