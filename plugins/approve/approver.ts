@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type {
   Answer,
@@ -10,9 +11,13 @@ import type {
   PluginApi,
 } from '../../src/plugin.ts'
 import {
+  actorKey,
   answer,
+  callerKey,
+  canonicalizeJson,
   toOneLine,
   parseDuration,
+  readMap,
   getErrorMessage,
   refuse,
   RPC,
@@ -21,8 +26,89 @@ import {
 } from '../../src/plugin.ts'
 import { summarizeArguments } from './format-arguments.ts'
 import type { ApprovalJournal } from './unfinished-calls.ts'
-import type { WaitingLimits, Decision, OpenCall, WaitingCalls } from './waiting-calls.ts'
-import type { Webhook } from './webhook.ts'
+
+/** A decision, and the person or component that made it. */
+export interface Decision {
+  readonly outcome: 'approved' | 'denied' | 'expired' | 'unavailable' | 'cancelled'
+  readonly by: string
+}
+
+/** A pending call. */
+export interface OpenCall {
+  readonly id: string
+  readonly digest: string
+  readonly caller: string
+  readonly request: ApprovalRequest
+  /** Milliseconds since 1970. */
+  readonly since: number
+  readonly until: number
+  readonly decided: Promise<Decision>
+}
+
+/** Limits on pending calls, in total and per caller, and their lifetime. */
+interface WaitingLimits {
+  readonly open: number
+  readonly openPerCaller: number
+  readonly ttlMs: number
+}
+
+/** Pending calls. The first decision counts and removes the call. */
+export class WaitingCalls {
+  readonly #open = new Map<string, { readonly call: OpenCall; readonly decide: (decision: Decision) => void }>()
+
+  get calls(): OpenCall[] {
+    return [...this.#open.values()].map(({ call }) => call)
+  }
+
+  /** Adds a call; returns undefined if the limit is reached. */
+  add(request: ApprovalRequest, limits: WaitingLimits, replicaId?: string): OpenCall | undefined {
+    const { open, openPerCaller, ttlMs } = limits
+    const caller = callerKey(request.call.exchange.session)
+    const own = this.calls.filter(call => call.caller === caller)
+    if (this.#open.size >= open || own.length >= openPerCaller) return undefined
+    const id = randomBytes(8).toString('hex')
+    // The prefix leads a webhook's decision to the replica that holds the call.
+    const fullId = replicaId === undefined ? id : `${replicaId}.${id}`
+    const { promise, resolve } = Promise.withResolvers<Decision>()
+    const since = Date.now()
+    const digest = computeBinding(request)
+    const call = { id: fullId, digest, caller, request, since, until: since + ttlMs, decided: promise }
+    this.#open.set(fullId, { call, decide: resolve })
+    return call
+  }
+
+  /** Applies a decision; returns false for an unknown id. */
+  decide(id: string, decision: Decision): boolean {
+    const openCall = this.#open.get(id)
+    if (openCall === undefined) return false
+    this.#open.delete(id)
+    openCall.decide(decision)
+    return true
+  }
+
+  /** Ends all pending calls as `unavailable`. */
+  end(reason: string): void {
+    for (const { id } of this.calls) this.decide(id, { outcome: 'unavailable', by: reason })
+  }
+}
+
+/**
+ * Digest over everything that the decision covers: caller, method, arguments, tool definition and rules. Reported to
+ * the audit log, the owner and the webhook.
+ */
+function computeBinding({ call, rules }: ApprovalRequest): string {
+  const { upstream, method, params, exchange } = call
+  const bound = {
+    actor: actorKey(exchange.principal),
+    upstream,
+    method,
+    name: params?.name ?? params?.uri ?? null,
+    arguments: params?.arguments ?? null,
+    definition: exchange.entry === undefined ? null : exchange.entry.value,
+    rules,
+  }
+  return createHash('sha256').update(canonicalizeJson(bound)).digest('hex')
+}
 
 const SCHEMA = {
   type: 'object',
@@ -47,11 +133,7 @@ function buildForm(open: OpenCall, onTakeBack: Ask['onCancel']): Ask {
 function parseDecision(reply: AskReply): Decision | undefined {
   if ('error' in reply) return undefined
   const { action, content } = reply.result
-  const isApproved =
-    action === 'accept' &&
-    typeof content === 'object' &&
-    content !== null &&
-    (content as { approve?: unknown }).approve === true
+  const isApproved = action === 'accept' && readMap(content).approve === true
   return { outcome: isApproved ? 'approved' : 'denied', by: 'client' }
 }
 
@@ -74,7 +156,10 @@ type ApprovalChannel = ApproveConfig['by'][number]
 interface ApproverDeps {
   readonly waiting: WaitingCalls
   readonly journal: ApprovalJournal
-  readonly webhook: Webhook | undefined
+  /**
+   * Notifies the webhook. Returns its decision, undefined if that follows later, false if delivery failed.
+   */
+  readonly notifyWebhook: ((open: OpenCall) => Promise<Decision | undefined | false>) | undefined
   /** Returns the active configuration, which a reload may have changed. */
   inForce(): ApproveConfig
 }
@@ -116,7 +201,7 @@ export class Approver {
   /** Asks on all channels concurrently; returns a function that stops asking. */
   #askChannels(open: OpenCall): () => void {
     const { by } = this.#api.options
-    const { waiting, webhook } = this.#deps
+    const { waiting, notifyWebhook } = this.#deps
     const { call } = open.request
     const cleanups = [
       this.#api.clock.after(this.#bounds.ttlMs, () =>
@@ -128,7 +213,7 @@ export class Approver {
     const ask = (channel: ApprovalChannel, reply: Promise<Decision | undefined | false>): void =>
       void replies.push(reply.then(decision => (this.#isAcceptable(decision, channel) ? decision : false)))
     if (by.includes('client') && this.#canAskClient(call)) ask('client', this.#askClient(open, cleanups))
-    if (by.includes('webhook') && webhook !== undefined) ask('webhook', webhook.notify(open))
+    if (by.includes('webhook') && notifyWebhook !== undefined) ask('webhook', notifyWebhook(open))
     for (const reply of replies)
       void reply.then(decision => {
         if (decision !== undefined && decision !== false) waiting.decide(open.id, decision)

@@ -19,7 +19,7 @@ export const commands: PluginCommands = {
   'approvals show': {
     summary: 'Show a pending call with all arguments.',
     description: 'Exit codes: 0 printed, 1 no such pending call.',
-    examples: ['gateway approvals show k3J9xQ2b7Zpw'],
+    examples: ['gateway approvals show 5f0c9a1e7b32d846'],
     args: ID,
     gateway: 'running',
     run: showApprovals,
@@ -27,7 +27,7 @@ export const commands: PluginCommands = {
   'approvals approve': {
     summary: 'Approve a pending call once.',
     description: 'Exit codes: 0 approved, 1 no such pending call.',
-    examples: ['gateway approvals approve k3J9xQ2b7Zpw'],
+    examples: ['gateway approvals approve 5f0c9a1e7b32d846'],
     args: ID,
     gateway: 'running',
     run: call => sendDecision(call, 'approvals.approve', 'approved'),
@@ -35,7 +35,7 @@ export const commands: PluginCommands = {
   'approvals deny': {
     summary: 'Deny a pending call.',
     description: 'Exit codes: 0 denied, 1 no such pending call.',
-    examples: ['gateway approvals deny k3J9xQ2b7Zpw'],
+    examples: ['gateway approvals deny 5f0c9a1e7b32d846'],
     args: ID,
     gateway: 'running',
     run: call => sendDecision(call, 'approvals.deny', 'denied'),

@@ -1,11 +1,9 @@
 import type { JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { defineFindings, createActiveGetter, readList, parseDuration, readValue } from '../../src/plugin.ts'
-import type { ApproveConfig } from './approver.ts'
-import { Approver } from './approver.ts'
+import type { ApproveConfig, OpenCall } from './approver.ts'
+import { Approver, WaitingCalls } from './approver.ts'
 import { summarizeArguments, writeArguments } from './format-arguments.ts'
 import { ApprovalJournal } from './unfinished-calls.ts'
-import type { OpenCall } from './waiting-calls.ts'
-import { WaitingCalls } from './waiting-calls.ts'
 import { Webhook } from './webhook.ts'
 
 /** Upper bound for `ttl`: clients do not wait longer. */
@@ -64,14 +62,14 @@ export const approve: Plugin<ApproveConfig> = {
     const { options, hooks, slot, state } = api
     const waiting = slot.gateway(() => new WaitingCalls())
     const journal = slot.gateway(() => new ApprovalJournal(state))
-    const reported = slot.gateway(() => ({ isDone: false }))
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
     const callback = options.webhook?.callback
     const running = slot.gateway((): ApproveConfig[] => [])
-    const parts = { waiting, journal, webhook }
-    const approver = new Approver(api, { ...parts, inForce: createActiveGetter(hooks, running, options) })
+    const notifyWebhook = webhook && ((open: OpenCall) => webhook.notify(open))
+    const inForce = createActiveGetter(hooks, running, options)
+    const approver = new Approver(api, { waiting, journal, notifyWebhook, inForce })
     hooks.approval.tap(request => approver.decide(request))
-    hooks.ready.tap(() => (reported.isDone ? undefined : reportUnfinished(journal, reported, api)))
+    hooks.ready.tap(() => reportUnfinished(journal, api))
     hooks.close.tap(() => journal.forgetClaimed())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
     registerVerbs(api, waiting)
@@ -100,19 +98,9 @@ const TOLD_MS = 5000
  * Reports calls that were approved when a gateway crashed: their outcome is unknown, and they are never rerun. A
  * crash while reporting makes the next process report them again.
  */
-function reportUnfinished(
-  journal: ApprovalJournal,
-  reported: { isDone: boolean },
-  { log, record, clock }: PluginApi<ApproveConfig>,
-): void {
-  reported.isDone = true
+function reportUnfinished(journal: ApprovalJournal, { log, record, clock }: PluginApi<ApproveConfig>): void {
   for (const { id, digest, method, name, upstream, rule } of journal.claimUnfinished()) {
-    log.warn('gateway crashed during an approved call; its outcome is unknown', {
-      id,
-      method,
-      name,
-      upstream,
-    })
+    log.warn('gateway crashed during an approved call; its outcome is unknown', { id, method, name, upstream })
     const fields = { id, digest, rule, tool: name, upstream }
     record({ kind: 'permission', name: method, outcome: 'approved_outcome_unknown', fields })
   }

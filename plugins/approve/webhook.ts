@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Config, HttpReply, HttpRequest, JsonObject, PluginApi } from '../../src/plugin.ts'
-import { getErrorMessage, readMap, readText, tryParseJson } from '../../src/plugin.ts'
+import { getErrorMessage, readMap, tryParseJson } from '../../src/plugin.ts'
 import { selectArguments, summarizeArguments } from './format-arguments.ts'
-import type { Decision, OpenCall, WaitingCalls } from './waiting-calls.ts'
+import type { Decision, OpenCall, WaitingCalls } from './approver.ts'
 
 type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
 
@@ -12,7 +12,6 @@ const TIMESTAMP = 'x-tapgate-timestamp'
 const MAX_AGE_MS = 300_000
 /** An id with a replica, as in clusters. */
 const REPLICA_ID = /^(r[0-9a-f]{16})\./
-const DECISIONS = { approve: 'approved', deny: 'denied' } as const
 
 /** Notifies an external program about pending calls and receives its decisions. */
 export class Webhook {
@@ -36,13 +35,11 @@ export class Webhook {
       const response = await this.#api.fetch(url, { namedBy: url, method: 'POST', headers, body })
       const text = await response.text()
       if (!response.ok) throw new Error(`status ${response.status}`)
-      const isSigned = this.#isSigned(text, (name: string) => response.headers.get(name) ?? undefined)
-      return isSigned ? parseDecision(text, open.id, 'webhook') : undefined
+      const isSigned = this.#isSigned(text, name => response.headers.get(name) ?? undefined)
+      const said = isSigned ? parseDecision(text) : undefined
+      return said?.id === open.id ? said.decision : undefined
     } catch (error) {
-      this.#api.log.warn('approval webhook failed', {
-        id: open.id,
-        why: getErrorMessage(error),
-      })
+      this.#api.log.warn('approval webhook failed', { id: open.id, why: getErrorMessage(error) })
       return false
     }
   }
@@ -52,11 +49,10 @@ export class Webhook {
     if (request.method !== 'POST') return createReply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
     if (!this.#isSigned(body, name => request.header(name)[0])) return createReply(401, 'invalid signature')
-    const id = readText(tryParseJson(body), 'id')
-    const decision = id === undefined ? undefined : parseDecision(body, id, 'webhook')
-    if (id === undefined || decision === undefined) return createReply(400, 'invalid decision')
-    if (waiting.decide(id, decision)) return createReply(200, 'decided')
-    const replicaId = REPLICA_ID.exec(id)?.[1]
+    const said = parseDecision(body)
+    if (said === undefined) return createReply(400, 'invalid decision')
+    if (waiting.decide(said.id, said.decision)) return createReply(200, 'decided')
+    const replicaId = REPLICA_ID.exec(said.id)?.[1]
     const unknown = createReply(404, 'no such pending call')
     return replicaId === undefined ? unknown : { ...unknown, replicaId }
   }
@@ -97,11 +93,10 @@ function formatNotice({ id, digest, request, until }: OpenCall): JsonObject {
   }
 }
 
-/** Parses the decision and checks that it refers to this call. */
-function parseDecision(text: string, id: string, by: string): Decision | undefined {
-  const { decision, id: own } = readMap(tryParseJson(text))
-  if (own !== id || (decision !== 'approve' && decision !== 'deny')) return undefined
-  return { outcome: DECISIONS[decision], by }
+function parseDecision(text: string): { readonly id: string; readonly decision: Decision } | undefined {
+  const { decision, id } = readMap(tryParseJson(text))
+  if (typeof id !== 'string' || (decision !== 'approve' && decision !== 'deny')) return undefined
+  return { id, decision: { outcome: decision === 'approve' ? 'approved' : 'denied', by: 'webhook' } }
 }
 
 function createReply(status: number, text: string): HttpReply {
