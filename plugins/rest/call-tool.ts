@@ -1,7 +1,7 @@
 import type { Answer, HttpReply, JsonObject, Notification } from '../../src/plugin.ts'
 import { GatewayError, isObject, parseParams, getErrorMessage, RPC, TextStream } from '../../src/plugin.ts'
-import type { RestRequest, RestSessions } from './mcp-session.ts'
-import { problem, toProblem, toProblemFromThrown } from './mcp-session.ts'
+import type { RestRequest } from './mcp-session.ts'
+import { problem, toProblem, toProblemFromThrown, withSession } from './mcp-session.ts'
 
 const EVENT_NAMES: ReadonlyMap<string, string> = new Map([
   ['notifications/progress', 'progress'],
@@ -17,12 +17,12 @@ interface RestToolCall {
 }
 
 /** POST /tools/call: replies with the result, or with events and then the result. */
-export async function callTool(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
+export async function callTool(request: RestRequest): Promise<HttpReply> {
   const form = negotiateFormat(request.http.header('accept').join(','))
   if (form === undefined) return problem(406, 'Accept must allow application/json or text/event-stream')
   const toolCall = await readCall(request)
   if ('status' in toolCall) return toolCall
-  return form === 'json' ? replyWithJson(request, sessions, toolCall) : replyWithEvents(request, sessions, toolCall)
+  return form === 'json' ? replyWithJson(request, toolCall) : replyWithEvents(request, toolCall)
 }
 
 /** Chooses JSON or events by the Accept header; the first match wins. */
@@ -53,42 +53,25 @@ function parseCall(value: unknown): RestToolCall | HttpReply {
   return { received: value, params: { name, arguments: args } }
 }
 
-async function replyWithJson(request: RestRequest, sessions: RestSessions, toolCall: RestToolCall): Promise<HttpReply> {
-  try {
-    const answer = await sessions.withSession(request, false, session =>
-      session.request({ method: 'tools/call', ...toolCall, params: { ...toolCall.params } }),
-    )
-    const result = toResult(answer, toolCall.params.name)
-    if ('status' in result) return result
-    return {
-      status: 200,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(result.value),
-    }
-  } catch (thrown) {
-    return toProblemFromThrown(thrown)
-  }
+async function replyWithJson(request: RestRequest, toolCall: RestToolCall): Promise<HttpReply> {
+  const end = await withSession(request, false, send =>
+    send({ method: 'tools/call', ...toolCall, params: { ...toolCall.params } }),
+  ).then(toResult, toProblemFromThrown)
+  if ('status' in end) return end
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(end.value) }
 }
 
 /** Streams a call. A failure before the first event is a plain error reply; later ones are events. */
-async function replyWithEvents(
-  request: RestRequest,
-  sessions: RestSessions,
-  toolCall: RestToolCall,
-): Promise<HttpReply> {
+async function replyWithEvents(request: RestRequest, { params, received }: RestToolCall): Promise<HttpReply> {
   const events = new CallEvents()
-  const { received } = toolCall
-  const params = { ...toolCall.params, _meta: { progressToken: 1 } }
-  const completion = sessions
-    .withSession(request, true, session =>
-      session.request({
-        method: 'tools/call',
-        params,
-        received,
-        emit: notification => events.emit(notification),
-      }),
-    )
-    .then(answer => toResult(answer, toolCall.params.name), toProblemFromThrown)
+  const completion = withSession(request, true, send =>
+    send({
+      method: 'tools/call',
+      params: { ...params, _meta: { progressToken: 1 } },
+      received,
+      emit: notification => events.emit(notification),
+    }),
+  ).then(toResult, toProblemFromThrown)
   const refused = await Promise.race([events.firstEvent, completion.then(end => ('status' in end ? end : undefined))])
   if (refused !== undefined) return refused
   void completion.then(end => events.finish(end))
@@ -100,8 +83,11 @@ async function replyWithEvents(
 }
 
 /** Result for clients without MCP. A tool failure is a result with `isError`. */
-function toResult(answer: Answer, tool: string): { value: JsonObject } | HttpReply {
-  if ('error' in answer) return addChallenge(toProblem(answer.error, tool), answer.http?.headers)
+function toResult(answer: Answer): CallEnd {
+  if ('error' in answer) {
+    const challenge = answer.http?.headers?.['www-authenticate']
+    return toProblem(answer.error, challenge === undefined ? {} : { 'www-authenticate': challenge })
+  }
   if (!('result' in answer))
     return toProblem({
       code: RPC.missingCapability,
@@ -109,12 +95,6 @@ function toResult(answer: Answer, tool: string): { value: JsonObject } | HttpRep
     })
   const { resultType: _, ...value } = answer.result.value()
   return { value }
-}
-
-/** Adds the `www-authenticate` header for missing scopes (RFC 6750). */
-function addChallenge(reply: HttpReply, headers: HttpReply['headers'] = {}): HttpReply {
-  const challenge = headers['www-authenticate']
-  return challenge === undefined ? reply : { ...reply, headers: { ...reply.headers, 'www-authenticate': challenge } }
 }
 
 /** Lists the client request methods that a REST client cannot answer. */

@@ -1,21 +1,17 @@
 import { createHash } from 'node:crypto'
 import template from './openapi.json' with { type: 'json' }
-import type { Config, HttpReply, HttpRequest, JsonObject, Plugin, Answer, Refusal } from '../../src/plugin.ts'
-import { checkKnownName, readList, readMap, readText, ANONYMOUS } from '../../src/plugin.ts'
+import type { Answer, Config, HttpReply, JsonObject, Plugin } from '../../src/plugin.ts'
+import { checkKnownName, readList, readMap, readText, ANONYMOUS, RPC } from '../../src/plugin.ts'
 import { callTool } from './call-tool.ts'
-import type { RestRequest, RestSessions, RestSession } from './mcp-session.ts'
-import { createRestSessions, problem, toProblem, toProblemFromThrown } from './mcp-session.ts'
+import type { RestRequest, SendRequest } from './mcp-session.ts'
+import { problem, toProblem, toProblemFromThrown, withSession } from './mcp-session.ts'
 
 /** GET /openapi.json: the REST API with a schema for each tool of the caller. */
-async function serveOpenApi(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
-  const list = await listAllTools(request, sessions)
+async function serveOpenApi(request: RestRequest): Promise<HttpReply> {
+  const list = await listAllTools(request)
   if ('status' in list) return list
-  const { info } = request.http.gate
-  return cacheableReply(
-    request,
-    describeApi(request.base, { title: info.name, version: info.version }, list.tools),
-    list,
-  )
+  const { name: title, version } = request.http.gate.info
+  return cacheableReply(request, describeApi(request.base, { title, version }, list.tools), list)
 }
 
 function describeApi(base: string, info: JsonObject, tools: readonly JsonObject[]): JsonObject {
@@ -36,18 +32,16 @@ function callSchema(tools: readonly JsonObject[]): JsonObject {
     required: ['name'],
     oneOf: tools.map(({ name, description, inputSchema }) => ({
       ...(typeof description === 'string' ? { description } : {}),
-      properties: { name: { const: name }, arguments: toCallSchemaPart(String(name), inputSchema) },
+      // Its own `$id` keeps references local.
+      properties: {
+        name: { const: name },
+        arguments: { $id: `urn:tool:${encodeURIComponent(String(name))}`, ...readMap(inputSchema) },
+      },
     })),
   }
 }
 
-/** Gives a schema its own `$id`, so that references stay local. */
-function toCallSchemaPart(name: string, schema: unknown): JsonObject {
-  const own = typeof schema === 'object' && schema !== null ? (schema as JsonObject) : {}
-  return { $id: `urn:tool:${encodeURIComponent(name)}`, ...own }
-}
-
-type RestHandler = (request: RestRequest, sessions: RestSessions) => Promise<HttpReply>
+type RestHandler = (request: RestRequest) => Promise<HttpReply>
 
 /** Routes below the path, and below each profile's path. */
 const ROUTES: readonly { readonly path: string; readonly method: string; readonly handle: RestHandler }[] = [
@@ -69,22 +63,16 @@ export const rest: Plugin<NonNullable<Config['rest']>> = {
   },
   setup({ config, options, hooks }) {
     const served = options.listeners === undefined ? undefined : new Set(options.listeners)
-    const sessions = createRestSessions()
     for (const profile of [undefined, ...Object.keys(config.profiles ?? {})]) {
       const base = profile === undefined ? options.path : `${options.path}/${profile}`
       for (const { path, method, handle } of ROUTES)
         hooks.http.for(base + path).tap(http => {
           if (served?.has(http.listener) === false) return problem(404, 'Not found')
-          if (http.method !== method) return methodNotAllowed(method, http)
-          return handle({ http, profile, base }, sessions)
+          if (http.method !== method) return problem(405, `${http.method} is not allowed`, {}, { allow: method })
+          return handle({ http, profile, base })
         })
     }
   },
-}
-
-function methodNotAllowed(allow: string, { method }: HttpRequest): HttpReply {
-  const refused = problem(405, `${method} is not allowed`)
-  return { ...refused, headers: { ...refused.headers, allow } }
 }
 
 /** Page limit, in case the pagination loops. */
@@ -99,32 +87,25 @@ interface ToolList {
 }
 
 /** GET /tools: all tools of the caller in one list. */
-async function listTools(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
-  const list = await listAllTools(request, sessions)
+async function listTools(request: RestRequest): Promise<HttpReply> {
+  const list = await listAllTools(request)
   return 'status' in list ? list : cacheableReply(request, { tools: list.tools }, list)
 }
 
 /** Lists all tools, or returns a problem reply. */
-async function listAllTools(request: RestRequest, sessions: RestSessions): Promise<ToolList | HttpReply> {
-  try {
-    const list = await sessions.withSession(request, false, readAllPages)
-    return 'code' in list ? toProblem(list) : list
-  } catch (thrown) {
-    return toProblemFromThrown(thrown)
-  }
+function listAllTools(request: RestRequest): Promise<ToolList | HttpReply> {
+  return withSession(request, false, readAllPages).catch(toProblemFromThrown)
 }
 
-async function readAllPages(session: RestSession): Promise<ToolList | Refusal['error']> {
+async function readAllPages(send: SendRequest): Promise<ToolList | HttpReply> {
   const tools: JsonObject[] = []
   let ttlMs = Infinity
   let isPublic = true
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES; page++) {
-    const answer: Answer = await session.request({
-      method: 'tools/list',
-      params: cursor === undefined ? {} : { cursor },
-    })
-    if (!('result' in answer)) return 'error' in answer ? answer.error : { code: -32603, message: 'no list' }
+    const answer: Answer = await send({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } })
+    if ('error' in answer) return toProblem(answer.error)
+    if (!('result' in answer)) return toProblem({ code: RPC.internal, message: 'no list' })
     const result = answer.result.value()
     if (Array.isArray(result.tools)) tools.push(...(result.tools as JsonObject[]))
     ttlMs = Math.min(ttlMs, typeof result.ttlMs === 'number' ? result.ttlMs : 0)
