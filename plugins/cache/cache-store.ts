@@ -1,5 +1,15 @@
-import type { Payload } from '../../src/plugin.ts'
-import { BoundedMap, compileForbiddenUris, compileGlobs } from '../../src/plugin.ts'
+import type { Clock, SharedStore, Upstream } from '../../src/plugin.ts'
+import {
+  BoundedMap,
+  compileForbiddenUris,
+  compileGlobs,
+  CountedTopic,
+  isObject,
+  LISTS,
+  Payload,
+} from '../../src/plugin.ts'
+
+export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
 
 const METHOD_OF: Readonly<Record<string, string>> = { prompt: 'prompts/get', resource: 'resources/read' }
 
@@ -175,4 +185,159 @@ export class CacheCounts {
     }
     return counters
   }
+}
+
+/** Name of the lists in an upstream's memory. */
+const PART = 'lists'
+
+/** Size limit for an upstream's saved lists. */
+const MAX_SAVED_BYTES = 4 * 1024 * 1024
+
+/** Saves lists across restarts, for upstreams with persistent memory. Saves only lists that belong to no caller. */
+export class SavedLists {
+  readonly #store: CacheStore
+  readonly #clock: Clock
+  readonly #memories = new Map<string, NonNullable<Upstream['memory']>>()
+
+  constructor(store: CacheStore, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /**
+   * Restores an upstream's saved lists. They are shown while the server sleeps or starts, and revalidated once it
+   * runs.
+   */
+  restore({ name, memory }: Upstream): void {
+    if (memory === undefined) return
+    this.#memories.set(name, memory)
+    const saved = memory.read(PART)
+    const lists: unknown[] = Array.isArray(saved) ? saved : []
+    // Restore all pages or none.
+    if (!lists.every(isSaved)) return
+    for (const list of lists)
+      if (this.#store.find(list.key) === undefined) this.#store.put(restoreEntry(name, list, this.#clock))
+  }
+
+  /** Saves the lists for one upstream, or all. */
+  save(upstream?: string): void {
+    const now = this.#clock.now()
+    for (const [name, memory] of this.#memories) {
+      if (upstream !== undefined && upstream !== name) continue
+      const lists = this.#store.select({ upstream: name }).filter(({ isPortable }) => isPortable)
+      const size = lists.reduce((sum, { payload }) => sum + payload.bytes().length, 0)
+      memory.write(PART, size > MAX_SAVED_BYTES ? [] : lists.map(entry => formatSaved(entry, now)))
+    }
+  }
+
+  /** Deletes saved lists for one upstream, or all; returns the upstream count. */
+  forget(upstream?: string): number {
+    const chosen = [...this.#memories].filter(([name]) => upstream === undefined || upstream === name)
+    for (const [, memory] of chosen) memory.forget()
+    return chosen.length
+  }
+}
+
+/** A saved list. Times are milliseconds since 1970, because monotonic clocks differ between processes. */
+interface SavedList {
+  readonly method: string
+  readonly key: string
+  readonly scope: 'public' | 'principal'
+  readonly era: Payload['era']
+  readonly at: number
+  readonly until: number
+  readonly text: string
+}
+
+function formatSaved({ method, key, scope, payload, storedAt, staleAt }: CacheEntry, now: number): SavedList {
+  return {
+    method,
+    key,
+    scope: scope === 'public' ? 'public' : 'principal',
+    era: payload.era,
+    at: Math.round(Date.now() - (now - storedAt)),
+    until: Math.round(Date.now() + Math.max(0, staleAt - now)),
+    text: payload.bytes().toString(),
+  }
+}
+
+/** Checks the members that a change of the format could break. */
+function isSaved(value: unknown): value is SavedList {
+  return isObject(value) && LIST_METHODS.has(String(value.method)) && typeof value.text === 'string'
+}
+
+function restoreEntry(upstream: string, saved: SavedList, clock: Clock): CacheEntry {
+  const { method, key, scope, era, at, until, text } = saved
+  const now = clock.now()
+  const payload = Payload.fromBytes(Buffer.from(text), era)
+  const staleAt = now + Math.max(0, until - Date.now())
+  // Restored lists are unconfirmed: send them as stale, so that clients do not cache them.
+  payload.freshUntil = now
+  return {
+    ...{ upstream, method, target: '', key, scope, payload, hintUntil: now },
+    bytes: CacheStore.cost(key, payload),
+    storedAt: now - Math.max(0, Date.now() - at),
+    ...{ staleAt, revalidateUntil: staleAt, isPortable: true, trust: 'doubtful', hits: 0 },
+  }
+}
+
+/** Pause before a failed broadcast is repeated. */
+const RETRY_MS = 1000
+
+/** A purge: the owner's selection, or a tool rule's text. */
+export type OutdatedAnswers =
+  | { readonly params: Readonly<Record<string, unknown>> }
+  | { readonly purge: string; readonly upstream?: string | undefined }
+
+const ALL: OutdatedAnswers = { params: { all: true } }
+
+/** Exchanges purges with other replicas. A replica that may have missed one purges everything. */
+export class PeerCaches {
+  readonly #topic: CountedTopic
+  readonly #clock: Clock
+  #cancelRetry: () => void = () => undefined
+
+  constructor(store: SharedStore, clock: Clock, receive: (outdated: OutdatedAnswers) => void) {
+    this.#clock = clock
+    this.#topic = new CountedTopic({
+      ...{ store, clock, topic: 'outdated' },
+      onMessage: text => {
+        const outdated = parseOutdated(text)
+        if (outdated !== undefined) receive(outdated)
+      },
+      onGap: gap => {
+        if (gap !== 'first') receive(ALL)
+      },
+    })
+  }
+
+  start(): void {
+    this.#topic.start()
+  }
+
+  stop(): void {
+    this.#cancelRetry()
+    this.#topic.stop()
+  }
+
+  /** Broadcasts a purge. Rejects if that fails; everything is then purged once the store is back. */
+  async broadcast(outdated: OutdatedAnswers): Promise<void> {
+    try {
+      await this.#topic.publish(JSON.stringify(outdated))
+    } catch (error) {
+      this.#retryLater()
+      throw error
+    }
+  }
+
+  #retryLater(): void {
+    this.#cancelRetry()
+    this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.broadcast(ALL).catch(() => undefined))
+  }
+}
+
+function parseOutdated(text: string): OutdatedAnswers | undefined {
+  const value: unknown = JSON.parse(text)
+  const isWhole = isObject(value) && (isObject(value.params) || typeof value.purge === 'string')
+  return isWhole ? (value as unknown as OutdatedAnswers) : undefined
 }

@@ -29,10 +29,9 @@ import {
 import type { CacheRules } from './cache-rules.ts'
 import { hasToolRules, compileRules } from './cache-rules.ts'
 import type { CacheEntry, Purge, Selection } from './cache-store.ts'
-import { CacheCounts, parsePurge, CacheStore } from './cache-store.ts'
-import { SavedLists } from './saved-lists.ts'
+import { CacheCounts, CacheStore, LIST_METHODS, parsePurge, PeerCaches, SavedLists } from './cache-store.ts'
 import { Flights } from './single-flight.ts'
-import { LIST_METHODS, UpstreamCache } from './upstream-cache.ts'
+import { UpstreamCache } from './upstream-cache.ts'
 
 /** Adds cache steps to call explanations. */
 function registerExplain(hooks: PluginHooks, rulesOf: ReadonlyMap<string, CacheRules>): void {
@@ -181,7 +180,7 @@ export const cache: Plugin<Config['cache']> = {
   claims: { section: 'cache', upstream: ['cache'] },
   check,
   commands: () => import('./commands.ts'),
-  async setup({ options, config, hooks, clock, shared }) {
+  setup({ options, config, hooks, clock, shared }) {
     if (options === false) return
     const counts = new CacheCounts()
     const store = new CacheStore({ maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }, counts)
@@ -191,7 +190,7 @@ export const cache: Plugin<Config['cache']> = {
     const forget = (purge: Purge): void => purgeSelection(purge.selection(getPrefix), parts)
     const peers =
       shared &&
-      new (await import('./peer-caches.ts')).PeerCaches(shared, clock, outdated => {
+      new PeerCaches(shared, clock, outdated => {
         if ('params' in outdated) purgeSelected(outdated.params, parts)
         else forget(parsePurge(outdated.purge, outdated.upstream))
       })
@@ -325,12 +324,7 @@ function check(config: unknown, report: Report): void {
   const sections = listSections(config)
   if (readValue(config, 'cache') === false) {
     for (const { pointer } of sections.slice(1))
-      report({
-        pointer,
-        message: 'is never used',
-        hint: '"cache: false" disables the cache',
-        severity: 'warning',
-      })
+      report({ pointer, message: 'is never used', hint: '"cache: false" disables the cache', severity: 'warning' })
     return
   }
   for (const section of sections) checkTools(section, report)
@@ -358,12 +352,7 @@ function checkTools({ value, pointer }: CacheSection, report: Report): void {
 function checkRule(rule: Readonly<Record<string, unknown>>, pointer: string, report: Report): void {
   const { ttl, purges } = rule
   if (ttl === undefined && purges === undefined) {
-    report({
-      pointer,
-      message: 'this rule has no effect',
-      hint: 'set "ttl" or "purges"',
-      on: 'key',
-    })
+    report({ pointer, message: 'this rule has no effect', hint: 'set "ttl" or "purges"', on: 'key' })
   } else if (ttl !== undefined && purges !== undefined) {
     const message = 'a tool that purges others modifies data, so its own answers are not cached'
     report({ pointer: `${pointer}/ttl`, message, hint: 'remove "ttl" or "purges"', on: 'key' })

@@ -3,7 +3,6 @@ import type { Answer, Call, Clock, Dispatch, Exchange, Upstream, JsonObject } fr
 import {
   ANONYMOUS,
   authorizationKey,
-  LISTS,
   METHODS,
   Payload,
   canonicalizeJson,
@@ -13,7 +12,7 @@ import {
 } from '../../src/plugin.ts'
 import type { CachePolicy, CacheRule, CacheRules } from './cache-rules.ts'
 import type { CacheCounters, CacheEntry, Purge } from './cache-store.ts'
-import { CacheStore } from './cache-store.ts'
+import { CacheStore, LIST_METHODS } from './cache-store.ts'
 import type { Flights } from './single-flight.ts'
 import { Flight, createBackgroundExchange } from './single-flight.ts'
 
@@ -112,8 +111,6 @@ function encodeMeta(meta: JsonObject): string {
 function compareFirst([a]: unknown[], [b]: unknown[]): number {
   return String(a) < String(b) ? -1 : 1
 }
-
-export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
 
 const NOBODY = authorizationKey(ANONYMOUS)
 const MIRRORED = /^mcp-/

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { PeerCaches, type OutdatedAnswers } from '../../../../plugins/cache/peer-caches.ts'
+import { PeerCaches, type OutdatedAnswers } from '../../../../plugins/cache/cache-store.ts'
 import { type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
