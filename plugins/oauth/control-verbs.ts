@@ -41,10 +41,7 @@ function parseTarget(verb: string, params: JsonObject, service: OAuthService, co
   if (config.upstreams[upstream] === undefined)
     throw gatewayError('GW_UPSTREAM_UNKNOWN', {
       upstream,
-      meant: suggestHint(
-        upstream,
-        [...service.flows].map(([name]) => name),
-      ),
+      meant: suggestHint(upstream, [...service.flows.keys()]),
     })
   const { spec } = service.flow(upstream)
   const scopes = readList(params, 'scopes').filter(scope => typeof scope === 'string')
