@@ -1,7 +1,7 @@
 import type { Call, Config, UpstreamConfig } from '../../src/plugin.ts'
-import { BoundedMap, compileGlobs, LISTS, parseDuration } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, parseDuration } from '../../src/plugin.ts'
 import type { Purge } from './cache-store.ts'
-import { parsePurge } from './cache-store.ts'
+import { LIST_METHODS, parsePurge } from './cache-store.ts'
 
 /** Lifetimes and additional key parts. */
 export interface CachePolicy {
@@ -33,8 +33,6 @@ type ToolOptions = NonNullable<GlobalOptions['tools']>[string]
 /** Maximum tool names in the rule cache. */
 const MAX_NAMES = 10_000
 
-const LIST_METHODS = Object.values(LISTS).map(list => list.method)
-
 /** Compiles an upstream's rules. Its own precede the global ones, and the first match wins. */
 export function compileRules(name: string, spec: UpstreamConfig, all: GlobalOptions): CacheRules {
   if (spec.cache === false) return () => undefined
@@ -42,7 +40,8 @@ export function compileRules(name: string, spec: UpstreamConfig, all: GlobalOpti
   const isIsolated = spec.isolation === 'session'
   // Lists use the shared connection and are stored even with a zero lifetime.
   const lists: CacheRule = { policy: parsePolicy(own.lists ?? all.lists, false), purges: [] }
-  const byMethod = new Map<string, CacheRule | undefined>(LIST_METHODS.map(method => [method, lists]))
+  const byMethod = new Map<string, CacheRule | undefined>()
+  for (const method of LIST_METHODS) byMethod.set(method, lists)
   byMethod.set('resources/read', parseRule(own.resources ?? all.resources, isIsolated))
   byMethod.set('prompts/get', parseRule(own.prompts ?? all.prompts, isIsolated))
   const tools = compileToolRules(name, spec, own, all)
@@ -51,11 +50,7 @@ export function compileRules(name: string, spec: UpstreamConfig, all: GlobalOpti
 
 /** True if any tool has a rule; otherwise tool calls bypass the cache. */
 export function hasToolRules(spec: UpstreamConfig, all: GlobalOptions): boolean {
-  return spec.cache !== false && (hasRules(spec.cache?.tools) || hasRules(all.tools))
-}
-
-function hasRules(tools: GlobalOptions['tools']): boolean {
-  return tools !== undefined && Object.keys(tools).length > 0
+  return spec.cache !== false && Object.keys({ ...spec.cache?.tools, ...all.tools }).length > 0
 }
 
 function parseRule(options: PolicyOptions | undefined, isIsolated: boolean): CacheRule | undefined {
@@ -105,7 +100,7 @@ function parseToolRule(options: ToolOptions, upstream: string | undefined, isIso
 }
 
 function parsePolicy(options: PolicyOptions, isIsolated: boolean): CachePolicy {
-  const { ttl, staleWhileRevalidate = 0, vary = [] } = expandOptions(options)
+  const { ttl, staleWhileRevalidate = 0, vary = [] } = typeof options === 'object' ? options : { ttl: options }
   const selectNames = (kind: string): string[] =>
     vary.filter(word => word.startsWith(kind)).map(word => word.slice(kind.length))
   const args = selectNames('argument:')
@@ -116,10 +111,4 @@ function parsePolicy(options: PolicyOptions, isIsolated: boolean): CachePolicy {
     headers: selectNames('header:').map(header => header.toLowerCase()),
     args: args.length === 0 ? undefined : args,
   }
-}
-
-function expandOptions(
-  options: PolicyOptions,
-): Partial<Exclude<PolicyOptions, string | number>> & { ttl: string | number } {
-  return typeof options === 'object' ? options : { ttl: options }
 }

@@ -33,14 +33,6 @@ import { CacheCounts, CacheStore, LIST_METHODS, parsePurge, PeerCaches, SavedLis
 import { Flights } from './single-flight.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 
-/** Adds cache steps to call explanations. */
-function registerExplain(hooks: PluginHooks, rulesOf: ReadonlyMap<string, CacheRules>): void {
-  hooks.explain.tap((steps, { call }) => {
-    const rules = rulesOf.get(call?.upstream ?? '')
-    return call === undefined || rules === undefined ? undefined : [...steps, explainCache(call, rules)]
-  })
-}
-
 /** Explains which rule applies. */
 function explainCache(call: Call, rules: CacheRules): ExplainStep {
   const { policy, purges } = rules(call) ?? { policy: undefined, purges: [] }
@@ -58,11 +50,8 @@ const DEFAULT_LIMIT = 1000
 /** Whether the other replicas' caches received the purge. */
 type PurgeReport = { readonly peers: 'notified' } | { readonly peers: 'pending'; readonly why: string }
 
-interface CacheControlDeps {
-  readonly store: CacheStore
-  readonly flights: Flights
+interface CacheControlDeps extends CacheDeps {
   readonly clock: Clock
-  readonly memory: SavedLists
   /** Broadcasts a purge to other replicas; undefined without replicas. */
   readonly notifyPeers: ((params: JsonObject) => Promise<void>) | undefined
   /** All upstream names, including those added by plugins. */
@@ -71,7 +60,7 @@ interface CacheControlDeps {
 
 /** Registers the control verbs `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps): void {
-  const { store, flights, clock, memory, notifyPeers, upstreams } = controlled
+  const { store, clock, memory, notifyPeers, upstreams } = controlled
   hooks.control.for('cache.ls').tap({ readOnly: true }, params => {
     checkUpstream(params, upstreams)
     const entries = store.select(parseSelection(params))
@@ -96,23 +85,16 @@ function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps): void {
   hooks.control.for('catalogue.forget').tap(params => {
     const upstream = readText(params.upstream)
     checkUpstream(params, upstreams)
-    for (const method of LIST_METHODS) {
-      flights.purge({ upstream, method })
-      store.purge({ upstream, method })
-    }
+    for (const method of LIST_METHODS) purgeSelection({ upstream, method }, controlled)
     return { forgotten: memory.forget(upstream) }
   })
 }
 
-/** Purges the selected entries and returns their number. */
-function purgeSelected(
-  params: JsonObject,
-  { store, flights, memory }: Pick<CacheControlDeps, 'store' | 'flights' | 'memory'>,
-): number {
+/** Purges the selected entries, also from the saved lists, and returns their number. */
+function purgeSelected(params: JsonObject, parts: CacheDeps): number {
   const selection = parseSelection(params)
-  flights.purge(selection)
-  const purged = store.purge(selection)
-  memory.save(selection.upstream)
+  const purged = purgeSelection(selection, parts)
+  parts.memory.save(selection.upstream)
   return purged
 }
 
@@ -187,7 +169,7 @@ export const cache: Plugin<Config['cache']> = {
     const parts = { store, flights: new Flights(), memory: new SavedLists(store, clock) }
     const askedExchanges = new WeakSet<Exchange>()
     const getPrefix = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
-    const forget = (purge: Purge): void => purgeSelection(purge.selection(getPrefix), parts)
+    const forget = (purge: Purge): void => void purgeSelection(purge.selection(getPrefix), parts)
     const peers =
       shared &&
       new PeerCaches(shared, clock, outdated => {
@@ -204,7 +186,10 @@ export const cache: Plugin<Config['cache']> = {
     hooks.clientRequest.tap((_ask, exchange) => void askedExchanges.add(exchange))
     invalidateOutdated(hooks, parts)
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.getCounters(name) } }))
-    registerExplain(hooks, rules)
+    hooks.explain.tap((steps, { call }) => {
+      const own = rules.get(call?.upstream ?? '')
+      return call === undefined || own === undefined ? undefined : [...steps, explainCache(call, own)]
+    })
     registerVerbs(hooks, {
       ...parts,
       clock,
@@ -290,9 +275,10 @@ function selectOutdated({ method, params }: Notification, upstream: string): Sel
   return lists.map(list => ({ upstream, method: list.method }))
 }
 
-function purgeSelection(selection: Selection, { store, flights }: CacheDeps): void {
+/** Purges the selected entries and returns their number. */
+function purgeSelection(selection: Selection, { store, flights }: CacheDeps): number {
   flights.purge(selection)
-  store.purge(selection)
+  return store.purge(selection)
 }
 
 type StateHandler = (upstream: string, parts: CacheDeps) => void
