@@ -9,11 +9,9 @@ export const openApi: Plugin<undefined> = {
   errors: ERRORS,
   check: checkOpenApi,
   reads: config =>
-    Object.values(readMap(config, 'upstreams'))
-      .map(spec => spec as { type?: unknown; document?: unknown })
-      .filter(({ type, document }) => type === 'openapi' && typeof document === 'string')
-      .map(({ document }) => String(document))
-      .filter(document => !/^https?:\/\//i.test(document)),
+    listDocuments(config)
+      .map(([, document]) => document)
+      .filter(document => document !== '' && !/^https?:\/\//i.test(document)),
   async setup({ config, hooks, fetch, parseYaml, directory }) {
     if (!Object.values(config.upstreams).some(isOpenApi)) return
     const { OpenApiUpstream } = await import('./upstream.ts')
@@ -24,18 +22,20 @@ export const openApi: Plugin<undefined> = {
   },
 }
 
+/** Lists the documents by upstream name; empty ones are reported by the schema. */
+function listDocuments(config: unknown): [string, string][] {
+  return Object.entries(readMap(config, 'upstreams'))
+    .filter(([, spec]) => readText(spec, 'type') === 'openapi')
+    .map(([name, spec]) => [name, readText(spec, 'document') ?? ''])
+}
+
 /** Reports document URLs with an unsupported scheme. */
 function checkOpenApi(config: unknown, report: Report): void {
-  const upstreams = readMap(config, 'upstreams')
-  for (const name of Object.keys(upstreams)) {
-    const spec = readMap(upstreams, name)
-    if (spec.type !== 'openapi') continue
-    const at = appendPointer('/upstreams', name)
-    const document = readText(spec, 'document') ?? ''
+  for (const [name, document] of listDocuments(config)) {
     const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(document) ?? []
     if (scheme !== undefined && !/^https?:/i.test(scheme))
       report({
-        pointer: `${at}/document`,
+        pointer: `${appendPointer('/upstreams', name)}/document`,
         message: `unsupported scheme "${scheme}"`,
         hint: 'use a file path, or an http or https URL',
       })

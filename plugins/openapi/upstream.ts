@@ -180,8 +180,7 @@ export class OpenApiUpstream implements Upstream {
   async #callOperation(call: Call, tool: OpenApiTool, http: UpstreamHttp, api: Api): Promise<Answer> {
     let request: ToolRequest
     try {
-      const { schemes } = api.document
-      const credentials = selectCredentials(tool.operation.security, { schemes, values: this.spec.security })
+      const credentials = selectCredentials(tool.operation.security, api.document.schemes, this.spec.security)
       const additions = { ...credentials, headers: this.#headers, parameters: this.spec.query }
       request = buildRequest(tool, parseArguments(call.params), additions)
     } catch (error) {

@@ -10,7 +10,7 @@ import type {
   SecurityScheme,
 } from '../document/operation-parts.ts'
 import { isJsonType } from '../document/operation-parts.ts'
-import type { OpenApiTool, ToolArgument } from '../tools/tool.ts'
+import type { OpenApiTool } from '../tools/tool.ts'
 
 type Value = unknown
 
@@ -190,13 +190,14 @@ function formatHeader(parameter: Parameter, value: unknown, argument: string): s
 function buildBody({ operation: { body }, arguments: all }: OpenApiTool, args: JsonObject): EncodedBody | undefined {
   if (body === undefined) return undefined
   const properties: [string, unknown][] = []
+  let isFlat = false
   for (const { name, target } of all.values()) {
     const value = getArgument(args, name)
-    if (value === undefined) continue
-    if (target.to === 'body') return encodeBody(body, value)
-    if (target.to === 'property') properties.push([target.name, value])
+    if (target.to === 'body' && value !== undefined) return encodeBody(body, value)
+    if (target.to !== 'property') continue
+    isFlat = true
+    if (value !== undefined) properties.push([target.name, value])
   }
-  const isFlat = [...all.values()].some(({ target }: ToolArgument) => target.to === 'property')
   if (properties.length === 0 && !(isFlat && body.required)) return undefined
   return encodeBody(body, Object.fromEntries(properties))
 }
@@ -294,30 +295,21 @@ function escapeFieldName(name: string): string {
 /** Request credentials by location. */
 type Credentials = Readonly<Record<'header' | 'query' | 'cookie', Readonly<Record<string, string>>>>
 
-interface ConfiguredCredentials {
-  readonly schemes: ReadonlyMap<string, SecurityScheme>
-  /** Configured values by scheme. */
-  readonly values: Readonly<Record<string, string>>
-}
-
 /**
  * Selects the credentials of the first alternative that is completely configured. Without declared security all are
  * sent; an explicitly public operation gets none.
  */
 export function selectCredentials(
   security: Requirements | undefined,
-  { schemes, values }: ConfiguredCredentials,
+  schemes: ReadonlyMap<string, SecurityScheme>,
+  values: Readonly<Record<string, string>>,
 ): Credentials {
   const credentialNames = Object.keys(values)
   const selected =
     security === undefined
       ? credentialNames
       : security.find(names => names.length > 0 && names.every(name => credentialNames.includes(name)))
-  const parameters: Record<'header' | 'query' | 'cookie', Record<string, string>> = {
-    header: {},
-    query: {},
-    cookie: {},
-  }
+  const parameters = { header: {}, query: {}, cookie: {} } as Record<keyof Credentials, Record<string, string>>
   for (const name of selected ?? []) {
     const scheme = schemes.get(name)
     const value = values[name]
