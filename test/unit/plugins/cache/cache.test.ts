@@ -44,15 +44,6 @@ test('a list grows old after its time', async () => {
   assert.equal(calls.length, 2)
 })
 
-test('only lists are kept', async () => {
-  const { calls, dispatch } = await upstreamBehindCache()
-
-  await dispatch(callOf('web', 'tools/call', { name: 'x' }))
-  await dispatch(callOf('web', 'tools/call', { name: 'x' }))
-
-  assert.equal(calls.length, 2)
-})
-
 test('cursor, principal and headers each have a list of their own; _meta has not', async () => {
   const { calls, dispatch } = await upstreamBehindCache()
   const withHeader = list()
@@ -197,10 +188,4 @@ test('the least recently used list is dropped beyond a thousand', async () => {
   assert.equal(calls.length, 1001)
   await dispatch(list({ cursor: '1' }))
   assert.equal(calls.length, 1002)
-})
-
-test('cache: false taps nothing', async () => {
-  const hooks = await install(cache, false)
-
-  assert.equal(hooks.getRunner('dispatch'), undefined)
 })

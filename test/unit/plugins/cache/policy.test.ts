@@ -6,20 +6,6 @@ import { resultOf, soon } from '../install.ts'
 
 const GET = { tools: { 'web__get_*': '30s' } }
 
-test('a tool that a rule names is called once; others are called each time', async () => {
-  const { calls, dispatch } = await bench(GET)
-
-  await dispatch(tool('get_issue', { id: 1 }))
-  await dispatch(tool('get_issue', { id: 1 }))
-  await dispatch(tool('look', {}))
-  await dispatch(tool('look', {}))
-
-  assert.deepEqual(
-    calls.map(({ params }) => params?.name),
-    ['get_issue', 'look', 'look'],
-  )
-})
-
 test('the order of arguments does not matter, their values and names do', async () => {
   const { calls, dispatch } = await bench(GET)
 
