@@ -107,10 +107,7 @@ function createRunnerOption(
   if (!EXACT_VERSION.test(version)) return { why: `"${quoteExcerpt(version)}" is not an exact version` }
   const options = parseArguments(definition, 'runtimeArguments')
   const bad = options.find(({ name, fixed }) => !runner.options.test(name ?? fixed ?? ''))
-  if (bad !== undefined)
-    return {
-      why: `it requires ${runner.command} to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which is not allowed from a registry`,
-    }
+  if (bad !== undefined) return refuseOption(runner.command, bad)
   const line = runner.line(identifier, version)
   return {
     kind: type,
@@ -126,6 +123,11 @@ function createRunnerOption(
       )
     },
   }
+}
+
+function refuseOption(command: string, { name, fixed }: PackageArgument): PackageMatch {
+  const option = quoteExcerpt(name ?? fixed ?? 'an argument')
+  return { why: `it requires ${command} to run with ${option}, which is not allowed from a registry` }
 }
 
 const IMAGE =
@@ -145,10 +147,7 @@ function createDockerOption({ definition, identifier, environment, own }: Packag
   if (image === undefined) return { why: `"${quoteExcerpt(identifier)}" is not an image with an exact version` }
   const options = parseArguments(definition, 'runtimeArguments')
   const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
-  if (bad !== undefined)
-    return {
-      why: `it requires docker to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which is not allowed from a registry`,
-    }
+  if (bad !== undefined) return refuseOption('docker', bad)
   return {
     kind: 'oci',
     title: `docker run ${image}`,
@@ -340,7 +339,10 @@ interface InputValue {
 function parseInputValue(definition: JsonObject, kind: InputKind, name: string): InputValue {
   const value = readText(definition, 'value')
   const variables = Object.entries(readMap(definition, 'variables')).filter(([, about]) => isObject(about))
-  if (value === undefined) return createPromptedValue(parseInput(definition, kind, name))
+  if (value === undefined) {
+    const input = parseInput(definition, kind, name)
+    return { inputs: [input], value: answers => getAnswer(input, answers) }
+  }
   const own = variables.map(([variable, about]) => parseInput(about as JsonObject, 'arg', variable))
   const inputsByName = new Map(own.map(input => [input.name, input]))
   return {
@@ -351,10 +353,6 @@ function parseInputValue(definition: JsonObject, kind: InputKind, name: string):
         return input === undefined ? placeholder : (getAnswer(input, answers) ?? '')
       }),
   }
-}
-
-function createPromptedValue(input: Input): InputValue {
-  return { inputs: [input], value: answers => getAnswer(input, answers) }
 }
 
 /** Returns the given value or the registry default. */
