@@ -39,7 +39,7 @@ export class GatewayEventEmitter {
 /** Follows upstream logs while there is a subscriber. */
 export class UpstreamLogFeed {
   readonly #emit: (upstream: string, line: LogLine) => void
-  readonly #followed = new Map<Upstream, () => void>()
+  #leaves: readonly (() => void)[] = []
   #upstreams: readonly Upstream[] = []
   #followerCount = 0
 
@@ -67,16 +67,8 @@ export class UpstreamLogFeed {
   }
 
   #updateFollowing(): void {
-    const targets = new Set(this.#followerCount > 0 ? this.#upstreams : [])
-    for (const [upstream, leave] of this.#followed) {
-      if (targets.has(upstream)) continue
-      this.#followed.delete(upstream)
-      leave()
-    }
-    for (const upstream of targets) {
-      if (this.#followed.has(upstream)) continue
-      const leave = upstream.logs?.follow(line => this.#emit(upstream.name, line))
-      if (leave !== undefined) this.#followed.set(upstream, leave)
-    }
+    for (const leave of this.#leaves) leave()
+    const followed = this.#followerCount > 0 ? this.#upstreams : []
+    this.#leaves = followed.flatMap(({ name, logs }) => logs?.follow(line => this.#emit(name, line)) ?? [])
   }
 }
