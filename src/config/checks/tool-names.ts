@@ -26,7 +26,7 @@ interface NameReference {
 type VisibleNames = Partial<Record<NameSection, readonly string[]>>
 
 const SECTIONS: readonly NameSection[] = ['tools', 'prompts']
-const LISTS = ['allow', 'deny'] as const
+const GLOB_KEYS = ['allow', 'deny', 'override'] as const
 const MAPS = ['rename', 'describe', 'timeout'] as const
 
 /** Warns about rules that match no listed tool or prompt, likely typos. */
@@ -59,9 +59,7 @@ function checkOwn(
   if (section !== 'tools') return
   for (const path of TOOL_PATHS) {
     const keys = path.split('/').slice(3)
-    const at = { ...reference, pointer: `${pointer}/${keys.join('/')}`, value: readValue(spec, ...keys) }
-    if (Array.isArray(at.value)) checkGlobs(at, report)
-    else checkKeys(at, report)
+    checkGlobs({ ...reference, pointer: `${pointer}/${keys.join('/')}`, value: readValue(spec, ...keys) }, report)
   }
 }
 
@@ -107,9 +105,8 @@ function checkSeen(
   visitPath(config, path, (value, pointer) => {
     if (isSentElsewhere(config, pointer)) return
     const at = { pointer, value, names, subject: describeMissing(sections), ...(isExempt && { isExempt }) }
-    if (Array.isArray(value)) checkGlobs(at, report)
-    else if (typeof value === 'string') checkGlob(value, pointer, at, report)
-    else checkKeys(at, report)
+    if (typeof value === 'string') checkGlob(value, pointer, at, report)
+    else checkGlobs(at, report)
   })
 }
 
@@ -143,23 +140,21 @@ function listRenamed(filter: unknown, names: readonly string[]): string[] {
 
 function checkFilter(reference: NameReference, report: Report): void {
   const filter = readMap({ filter: reference.value }, 'filter')
-  for (const key of LISTS)
+  for (const key of GLOB_KEYS)
     checkGlobs({ ...reference, pointer: `${reference.pointer}/${key}`, value: filter[key] }, report)
   for (const key of MAPS)
     for (const name of Object.keys(readMap(filter, key)))
       if (!reference.names.includes(name))
         reportUnmatched(name, appendPointer(`${reference.pointer}/${key}`, name), reference, report)
-  checkKeys({ ...reference, pointer: `${reference.pointer}/override`, value: filter.override }, report)
 }
 
+/** Checks the items of a list, or the keys of a map. */
 function checkGlobs(reference: NameReference, report: Report): void {
-  if (!Array.isArray(reference.value)) return
-  reference.value.forEach((glob: unknown, i) => checkGlob(String(glob), `${reference.pointer}/${i}`, reference, report))
-}
-
-function checkKeys(reference: NameReference, report: Report): void {
-  for (const glob of Object.keys(readMap({ map: reference.value }, 'map')))
-    checkGlob(glob, appendPointer(reference.pointer, glob), reference, report)
+  const { pointer, value } = reference
+  const globs = Array.isArray(value)
+    ? Object.entries(value.map(String))
+    : Object.keys(readMap({ value }, 'value')).map(glob => [glob, glob] as const)
+  for (const [key, glob] of globs) checkGlob(glob, appendPointer(pointer, key), reference, report)
 }
 
 function checkGlob(glob: string, pointer: string, reference: NameReference, report: Report): void {
