@@ -3,17 +3,30 @@ import { distance } from 'fastest-levenshtein'
 /** Maximum names in a suggestion. */
 const MAX_COUNT = 40
 
-/** Finds the most similar candidate; undefined if none is close enough. */
+/** Shortest word that may be a part of a name. */
+const MIN_PART = 4
+
+/**
+ * Finds the most similar candidate: the shortest that begins or ends with the word, else the one with the fewest
+ * different letters. Undefined if none is close enough.
+ */
 export function findSimilar(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > 64) return undefined
-  let best: string | undefined
+  const all = [...candidates]
+  let best = word.length < MIN_PART ? undefined : findShortestAround(word.toLowerCase(), all)
+  if (best !== undefined) return best
   let minDistance = Math.max(2, Math.ceil(word.length * 0.4)) + 1
-  for (const candidate of candidates) {
+  for (const candidate of all) {
     const far = distance(word.toLowerCase(), candidate.toLowerCase())
     if (far < minDistance && isAlike(word.toLowerCase(), candidate.toLowerCase(), far))
       [best, minDistance] = [candidate, far]
   }
   return best
+}
+
+function findShortestAround(part: string, candidates: readonly string[]): string | undefined {
+  const isAround = (name: string): boolean => name.startsWith(part) || name.endsWith(part)
+  return candidates.filter(name => isAround(name.toLowerCase())).sort((one, other) => one.length - other.length)[0]
 }
 
 /**

@@ -51,10 +51,10 @@ export const QUERY_COMMANDS = {
   }),
 
   tools: createCommand({
-    summary: 'List the tools that clients see.',
+    summary: 'List the tools that clients see, or describe one.',
     description: 'Asks the running gateway of the configuration, or starts a temporary one.',
-    examples: ['gateway tools', "gateway tools 'files__*'", 'gateway tools search --json', 'gateway tools --tokens'],
-    args: { pattern: optionalArgument('Glob, or part of the name.') },
+    examples: ['gateway tools', 'gateway tools files__read_file', "gateway tools 'files__*'", 'gateway tools search --json', 'gateway tools --tokens'],
+    args: { pattern: optionalArgument('Name, glob, or part of the name.') },
     flags: {
       ...QUERY_FLAGS,
       tokens: booleanFlag({
@@ -64,7 +64,7 @@ export const QUERY_COMMANDS = {
     async run({ args, flags, terminal, print }) {
       const { formatCosts, estimateCosts, listTools, formatTools } = await import('../local/tools.ts')
       const tools = await listTools(flags, args.pattern, terminal)
-      if (!flags.tokens) return print({ tools }, () => formatTools(tools, terminal))
+      if (!flags.tokens) return print({ tools }, () => formatTools(tools, args.pattern, terminal))
       const costs = estimateCosts(tools)
       print(costs, () => formatCosts(costs, terminal))
     },

@@ -13,7 +13,8 @@ import { findSimilar } from '../../util/suggest.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
 import { withGatewayHandle } from './gateway-handle.ts'
-import { listAllTools } from './tools.ts'
+import type { ToolEntry, ToolParameter } from './tools.ts'
+import { listAllTools, listParameters } from './tools.ts'
 
 /** Time before a call that does not end is explained. */
 const WAITING_MS = 2000
@@ -47,28 +48,44 @@ export async function callTool(
   return withGatewayHandle(flags, terminal, async gateway => {
     const tools = await listAllTools(gateway)
     const tool = tools.find(entry => entry.name === name)
+    // An unlisted name may still match `routes`.
+    const params = { name, arguments: buildArguments(toolArguments, tool?.inputSchema) }
+    if (tool !== undefined) checkMissingArguments(tool, params.arguments)
     try {
-      // An unlisted name may still match `routes`.
-      const params = { name, arguments: buildArguments(toolArguments, tool?.inputSchema) }
       return await callWithNotice(gateway, terminal, () => gateway.request('tools/call', params))
     } catch (error) {
       if (!(error instanceof RpcFailure) || tool !== undefined) throw error
-      const owner = findMissingOwner(name, await gateway.inspect())
-      if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
       const toolNames = tools.map(entry => entry.name)
+      const owner = findMissingOwner(name, toolNames, await gateway.inspect())
+      if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
       throw createUnknownToolError(name, toolNames, owner)
     }
   })
 }
 
-// The prefix identifies the upstream.
+function checkMissingArguments({ name, inputSchema = {} }: ToolEntry, given: JsonObject): void {
+  const parameters = listParameters(inputSchema)
+  const missing = parameters.filter(parameter => parameter.isRequired && given[parameter.name] === undefined)
+  if (missing.length === 0) return
+  const usage = ['gateway call', name, ...parameters.map(formatParameter)].join(' ')
+  const names = missing.map(parameter => parameter.name).join(', ')
+  throw gatewayError('GW_USAGE', { what: `missing: ${names}\n  usage: ${usage}` })
+}
+
+function formatParameter({ name, type, isRequired }: ToolParameter): string {
+  return isRequired ? `${name}=<${type}>` : `[${name}=<${type}>]`
+}
+
+// The prefix identifies the upstream; one with a known list has no such tool.
 function findMissingOwner(
   name: string,
+  toolNames: readonly string[],
   { config, upstreams }: Inspection & DescribedConfig,
 ): UpstreamStatus | undefined {
   return upstreams.find(({ name: upstream, state }) => {
     const prefix = readText(config, 'upstreams', upstream, 'prefix') ?? `${upstream}__`
-    return state !== 'ready' && name.startsWith(prefix)
+    const isMissing = state !== 'ready' && !toolNames.some(toolName => toolName.startsWith(prefix))
+    return isMissing && name.startsWith(prefix)
   })
 }
 

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { compileGlobs } from '../../util/globs.ts'
-import { toOneLine, plural } from '../../util/plain-text.ts'
+import { toOneLine, plural, sanitizeText } from '../../util/plain-text.ts'
 import { findSimilar } from '../../util/suggest.ts'
 import { estimateTokens } from '../../util/units.ts'
 import { formatTable } from '../output/table.ts'
-import type { Terminal } from '../output/terminal.ts'
+import type { Terminal, TerminalOutput } from '../output/terminal.ts'
 import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
 import { warnUnavailable, withGatewayHandle } from './gateway-handle.ts'
 import { formatWarnings } from './validate.ts'
@@ -25,7 +26,7 @@ export async function listTools(
     warnUnavailable(upstreams, terminal)
     for (const line of formatWarnings(unmatched, terminal)) terminal.err.line(line)
     const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))
-    const fits = pattern === undefined ? () => true : compilePattern(pattern)
+    const fits = compilePattern(pattern, tools)
     const fitted = tools.filter(tool => fits(tool.name))
     if (pattern !== undefined && fitted.length === 0) printSuggestion(pattern, tools, terminal)
     return fitted.map(tool => ({ upstream: owners.get(tool.name), ...tool }))
@@ -39,8 +40,14 @@ function printSuggestion(pattern: string, tools: readonly ToolEntry[], { err }: 
   err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} matches ${JSON.stringify(pattern)}${hint}`))
 }
 
-export function formatTools(tools: readonly OwnedTool[], { out }: Terminal): string[] {
-  if (tools.length === 0) return [out.paint('dim', 'no tools')]
+export function formatTools(
+  tools: readonly OwnedTool[],
+  pattern: string | undefined,
+  { out }: Pick<Terminal, 'out'>,
+): string[] {
+  const [first] = tools
+  if (first === undefined) return [out.paint('dim', 'no tools')]
+  if (first.name === pattern) return formatTool(first, out)
   const rows = tools.map(tool => [
     out.paint('bold', toOneLine(tool.name)),
     out.paint('cyan', tool.upstream ?? ''),
@@ -49,6 +56,50 @@ export function formatTools(tools: readonly OwnedTool[], { out }: Terminal): str
   return out.width === undefined
     ? formatTable(rows, out)
     : [...formatTable(rows, out), '', out.paint('dim', plural(tools.length, 'tool'))]
+}
+
+/** Formats one tool with its whole description and its arguments. */
+function formatTool(
+  { name, upstream = '', description = '', inputSchema = {} }: OwnedTool,
+  out: TerminalOutput,
+): string[] {
+  const rows = listParameters(inputSchema).map(parameter => [
+    out.paint('bold', toOneLine(parameter.name)),
+    out.paint('cyan', parameter.type),
+    out.paint('dim', parameter.isRequired ? 'required' : 'optional'),
+    toOneLine(parameter.description),
+  ])
+  return [
+    `${out.paint('bold', toOneLine(name))}  ${out.paint('cyan', upstream)}`,
+    ...(description === '' ? [] : ['', sanitizeText(description)]),
+    '',
+    ...(rows.length === 0 ? [out.paint('dim', 'no arguments')] : formatTable(rows, out, 2)),
+  ]
+}
+
+/** Argument that a tool's schema names. */
+export interface ToolParameter {
+  readonly name: string
+  readonly type: string
+  readonly isRequired: boolean
+  readonly description: string
+}
+
+/** Lists a tool's arguments, the required ones first. */
+export function listParameters({ properties, required }: JsonObject): ToolParameter[] {
+  const requiredNames: readonly unknown[] = Array.isArray(required) ? required : []
+  return Object.entries(isObject(properties) ? properties : {})
+    .map(([name, property]) => {
+      const { type, enum: options, description } = isObject(property) ? property : {}
+      const values = Array.isArray(options) ? options.join('|') : undefined
+      return {
+        name,
+        type: values ?? [type ?? 'value'].flat().join('|'),
+        isRequired: requiredNames.includes(name),
+        description: typeof description === 'string' ? description : '',
+      }
+    })
+    .sort((one, other) => Number(other.isRequired) - Number(one.isRequired))
 }
 
 /** Estimates tokens per tool, largest first, with totals. */
@@ -67,13 +118,15 @@ export function formatCosts({ tools, tokens }: ReturnType<typeof estimateCosts>,
   return [...formatTable(rows, out), '', ...formatSums(tokens)]
 }
 
-// A pattern without wildcards matches anywhere in the name.
-function compilePattern(pattern: string): (name: string) => boolean {
+// A pattern without wildcards matches one whole name, else anywhere in the name.
+function compilePattern(pattern: string | undefined, tools: readonly ToolEntry[]): (name: string) => boolean {
+  if (pattern === undefined) return () => true
+  if (tools.some(({ name }) => name === pattern)) return name => name === pattern
   return /[*?[{]/.test(pattern) ? compileGlobs(pattern) : name => name.includes(pattern)
 }
 
 /** Tool as clients see it. */
-interface ToolEntry extends JsonObject {
+export interface ToolEntry extends JsonObject {
   readonly name: string
   readonly description?: string
   readonly inputSchema?: JsonObject

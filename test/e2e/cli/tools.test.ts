@@ -149,3 +149,31 @@ function names(stdout: string): string[] {
     .split('\n')
     .map(line => line.split(' ')[0] ?? '')
 }
+
+test('a whole name shows one tool with its arguments, and a part of it in the wrong place is corrected', async t => {
+  const { cwd } = await scene(t)
+
+  const [one, unknown, suffix] = await Promise.all([
+    gateway(['tools', 'web__add'], { cwd }),
+    gateway(['call', 'web__pict'], { cwd }),
+    gateway(['call', 'picture'], { cwd }),
+  ])
+
+  assert.match(one.stdout, /^web__add {2}web\n\nAdds\n two {3}numbers\n\n {2}a +number +optional/)
+  assert.match(unknown.stderr, /GW_TOOL_UNKNOWN: .*did you mean "web__picture"/)
+  assert.match(suffix.stderr, /GW_TOOL_UNKNOWN: .*did you mean "web__picture"/)
+})
+
+test('a call without a required argument is not made, and shows how to make it', async t => {
+  const inputSchema = { type: 'object', properties: { deep: number, path: string }, required: ['path'] }
+  const web = await testUpstream({ tools: { list: { inputSchema, run: () => 'called' } } })
+  cleanup(t, () => web.stop())
+  const config = { version: 1, upstreams: { web: { type: 'http', url: web.url } } }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+
+  const { code, stderr } = await gateway(['call', 'web__list', 'deep=1'], { cwd })
+
+  assert.equal(code, 2)
+  assert.match(stderr, /missing: path\n {2}usage: gateway call web__list path=<string> \[deep=<number>\]/)
+  assert.equal(web.calls.filter(call => call.method === 'tools/call').length, 0)
+})
