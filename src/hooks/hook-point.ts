@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import {
   AsyncSeriesBailHook,
   AsyncSeriesHook,
@@ -163,8 +164,11 @@ export class HookPoint {
     return this.#taps
   }
 
+  /** @throws TypeError if an async function taps a synchronous hook */
   add(tap: Tap): void {
     if (this.#sealed) throw gatewayError('GW_HOOK_SEALED', { plugin: tap.plugin, hook: this.name })
+    if (types.isAsyncFunction(tap.run) && !this.#isAsync())
+      throw new TypeError(`hook "${this.name}" is synchronous: its tap must not be an async function`)
     this.#taps.push(tap)
   }
 

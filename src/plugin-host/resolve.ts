@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { createRequire, registerHooks } from 'node:module'
+import { createRequire } from 'node:module'
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Config } from '../api/index.ts'
@@ -9,28 +9,8 @@ import { isObject } from '../protocol/json/json.ts'
 import type { Finding } from '../util/finding.ts'
 import { appendPointer } from '../util/finding.ts'
 import type { LocateFinding } from './plugin-failure.ts'
+import { importPluginCode } from './plugin-code.ts'
 import { locateInPluginFile, formatError, createUnusablePluginError } from './plugin-failure.ts'
-
-const OWN_MODULES = /^tapgate(?:\/|$)/
-/** True in a built package, whose export names resolve to the running files. */
-const isBuilt = import.meta.url.includes('/dist/')
-
-let isShared = false
-
-/**
- * Resolves `tapgate/plugin` to this gateway for all plugins: a global installation is outside the node_modules of a
- * project, and a second copy would have different classes.
- */
-function shareOwnModules(): void {
-  if (isShared || !isBuilt) return
-  isShared = true
-  registerHooks({
-    resolve: (specifier, context, next) =>
-      OWN_MODULES.test(specifier)
-        ? next(specifier, { ...context, parentURL: import.meta.url })
-        : next(specifier, context),
-  })
-}
 
 /** A plugin with its options and its source. */
 export interface ChosenPlugin {
@@ -70,7 +50,6 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
 /** Loads the plugins in `plugins:`: paths relative to the configuration, or installed packages. */
 export async function importPlugins(config: Config, directory: string, at: LocateFinding): Promise<ChosenPlugin[]> {
   const enabled = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
-  if (enabled.length > 0) shareOwnModules()
   return Promise.all(
     enabled.map(async ([name, { use, options }]) => {
       const pointer = appendPointer('/plugins', name)
@@ -89,7 +68,7 @@ async function loadPlugin(
 ): Promise<Plugin<never>> {
   let made: unknown
   try {
-    const loaded = (await import(url)) as { default?: unknown; plugin?: unknown }
+    const loaded = (await importPluginCode(url)) as { default?: unknown; plugin?: unknown }
     const exported = loaded.default ?? loaded.plugin
     made = typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
   } catch (cause) {

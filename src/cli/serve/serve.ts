@@ -9,6 +9,7 @@ import type { Control } from '../../control/server.ts'
 import { findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { builtins } from '../../gateway/builtins.ts'
+import { listPluginCode } from '../../plugin-host/plugin-code.ts'
 import { parseDuration } from '../../util/units.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import type { SourceFlags } from '../load-source.ts'
@@ -182,9 +183,10 @@ function createSetFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<s
   return profile === undefined ? own : [...own, `listeners.${pipe ?? STDIO_LISTENER}.profile=${profile}`]
 }
 
-/** Lists files that plugins read during setup. */
+/** Lists plugin code, and files that plugins read during setup. */
 function listPluginFiles({ config, directory }: LoadedConfig): string[] {
-  return builtins.flatMap(({ reads }) => reads?.(config) ?? []).map(file => resolve(directory, file))
+  const read = builtins.flatMap(({ reads }) => reads?.(config) ?? []).map(file => resolve(directory, file))
+  return [...read, ...listPluginCode()]
 }
 
 /** Replaces an address conflict with an error if a gateway of the same configuration is running. */
