@@ -169,7 +169,7 @@ export class IncomingRequests {
       error: rpcError(RPC.internal, getErrorMessage(error)),
     }))
     if (!this.#connection.peer.settleReceived(id, request)) return
-    if (reply === undefined) this.#refuseUnassigned(id, request.method)
+    if (reply === undefined) this.#replyWithoutRoots(id)
     else this.#sendReply(id, this.#toServerReply(request.method, reply))
   }
 
@@ -199,10 +199,16 @@ export class IncomingRequests {
     return { result: adaptReply(method, reply.result, version) }
   }
 
+  /** Replies to a server that asks for roots when no client is known to be the only one. */
+  #replyWithoutRoots(id: RpcId): void {
+    this.#connection.host.drops.count('ask')
+    this.#sendReply(id, { result: { roots: [] } })
+  }
+
   #refuseUnassigned(id: RpcId, method: string): void {
     const { drops, log } = this.#connection.host
     drops.count('ask')
-    if (!this.#hasWarned && method !== 'roots/list') {
+    if (!this.#hasWarned) {
       this.#hasWarned = true
       log.warn('server request refused', { method, why: AMBIGUOUS_REASON })
     }
