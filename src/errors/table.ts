@@ -109,7 +109,7 @@ export const ERRORS = {
   },
   GW_NOT_CONFIGURED: {
     text: '"{keys}" is not configured on this gateway',
-    hint: 'Add "{keys}" to its gateway.yaml (docs/reference/config.md), and run gateway reload.',
+    hint: 'Add it to gateway.yaml, for example "{keys}: {}" (gateway help config {keys}), and run gateway reload.',
     exit: 2,
   },
   GW_VERB_PARAMS: {

@@ -69,13 +69,24 @@ export const MISC_COMMANDS = {
   }),
 
   help: createCommand({
-    summary: 'Show help for a command.',
-    examples: ['gateway help serve', 'gateway help plugin new', 'gateway help --json'],
+    summary: 'Show help for a command, or for a key of gateway.yaml.',
+    examples: [
+      'gateway help serve',
+      'gateway help plugin new',
+      'gateway help config upstreams.cache',
+      'gateway help --json',
+    ],
     takesRest: true,
     args: { command: optionalArgument('The command.') },
     flags: JSON_FLAG,
     async run({ positionals, flags, ...context }) {
-      if (flags.json) return context.terminal.out.json({ commands: describeCommands(positionals, context.commands) })
+      const { terminal, own, print } = context
+      if (positionals[0] === 'config') {
+        const { describeConfigKey, formatConfigKey } = await import('../help-config.ts')
+        const described = describeConfigKey(positionals.slice(1), own.root)
+        return print(described, () => formatConfigKey(described, terminal.out))
+      }
+      if (flags.json) return terminal.out.json({ commands: describeCommands(positionals, context.commands) })
       const { showHelp } = await import('../help.ts')
       return showHelp(positionals, context)
     },
