@@ -132,6 +132,13 @@ export const CONFIG_FLAGS = {
     helpValue: '<name>',
     summary: 'Environment: merges gateway.<name>.yaml over the configuration. Default: GATEWAY_ENV.',
   }),
+  'env-file': string({
+    helpGroup,
+    helpValue: '<file>',
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Read variables for placeholders from a .env file; repeatable. Variables of the environment win.',
+  }),
   set: string({
     helpGroup,
     helpValue: '<key=value>',

@@ -27,6 +27,7 @@ export interface SourceFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly set?: readonly string[] | undefined
+  readonly 'env-file'?: readonly string[] | undefined
   /** Creates more settings from the listener types. */
   readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
 }
@@ -38,8 +39,8 @@ export async function loadSource(
   commands: 'run' | 'leave' = 'run',
 ): Promise<LoadedConfig> {
   const { loadConfig } = await import('../gateway/load-config.ts')
-  const { config: file, env, set = [], setFor } = flags
-  return loadConfig({ file, env, set, setFor, cwd, environment, commands })
+  const { config: file, env, set = [], setFor, 'env-file': envFiles } = flags
+  return loadConfig({ file, env, envFiles, set, setFor, cwd, environment, commands })
 }
 
 export function replaceListeners(source: LoadedConfig, listeners: LoadedConfig['config']['listeners']): LoadedConfig {

@@ -12,6 +12,7 @@ import { getCommandKey } from './source/secret-commands.ts'
 import { ConfigSources, findConfig, findOverlay } from './source/find.ts'
 import type { ConfigEnvironment } from './source/interpolate.ts'
 import { interpolate } from './source/interpolate.ts'
+import { EnvFiles } from './source/env-files.ts'
 import { explainUnreadable } from './source/read-text.ts'
 import type { TreeEntry, MapTree, ValueOrigin, Tree } from './source/tree.ts'
 import { mergeTrees, createTree } from './source/tree.ts'
@@ -69,6 +70,8 @@ export interface LoadOptions {
   readonly set?: readonly string[] | undefined
   /** Additional settings, depending on the listeners' types by name. */
   readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
+  /** Files of `--env-file`, whose variables placeholders may name. */
+  readonly envFiles?: readonly string[] | undefined
   readonly cwd: string
   /** Plugins with configuration checks; `gateway/load-config.ts` adds the built-in ones. */
   readonly features?: readonly Feature[]
@@ -78,17 +81,20 @@ export interface LoadOptions {
 }
 
 /** Finds, parses, merges and validates a configuration; throws all problems together. */
-export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
-  const { cwd, environment } = options
-  const file = await findConfigFile(options)
+export async function loadConfig(given: LoadOptions): Promise<LoadedConfig> {
+  const { cwd } = given
+  const file = await findConfigFile(given)
   const reason = explainUnreadable(file)
   if (reason !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why: reason })
   const problems: Problem[] = []
   const report: ReportProblem = problem => problems.push(problem)
 
   const sources = new ConfigSources(report)
-  const written = applySettings(readAll(file, options, sources, report), options.set ?? [], report)
+  const written = applySettings(readAll(file, given, sources, report), given.set ?? [], report)
   sources.files.forEach(each => refuseUntrusted(each))
+  const envFiles = new EnvFiles(cwd, report)
+  const environment = envFiles.extendEnvironment(given.environment, given.envFiles ?? [], written)
+  const options = { ...given, environment }
   const tree = applySettings(written, listSettings(written, options), report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)
@@ -96,10 +102,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const filler = interpolate(sectioned, environment, cwd, report, outputs)
   const { tree: filled, secrets, broken, files } = filler
   return finishConfig({
-    tree: filled,
+    tree: envFiles.extendServers(filled),
     sections,
     file,
-    files: [...sources.files, ...files],
+    files: [...new Set([...sources.files, ...files, ...envFiles.files])],
     directory: dirname(file),
     secrets,
     broken,

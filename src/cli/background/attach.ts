@@ -13,6 +13,7 @@ const ATTACH_OPTIONS = {
   config: { type: 'string', short: 'c' },
   env: { type: 'string' },
   set: { type: 'string', multiple: true },
+  'env-file': { type: 'string', multiple: true },
   profile: { type: 'string' },
   label: { type: 'string' },
   'no-start': { type: 'boolean' },
@@ -47,6 +48,7 @@ export interface AttachFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly set?: readonly string[] | undefined
+  readonly 'env-file'?: readonly string[] | undefined
   readonly profile?: string | undefined
   readonly label?: string | undefined
   /** Fail if no gateway is running. */
@@ -115,8 +117,10 @@ async function resolveSocket(flags: AttachFlags, host: Host): Promise<string> {
   throw new GatewayError(code, { message, hint, problems }, { text: '{message}', hint: '{hint}', exit })
 }
 
-function createStartCommand({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
-  const start = noStart ? ['status', '--to-attach'] : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]
+function createStartCommand(flags: AttachFlags): string[] {
+  const { config, env, set = [], 'env-file': envFiles = [], 'no-start': noStart = false } = flags
+  const settings = [...set.flatMap(one => ['--set', one]), ...envFiles.flatMap(one => ['--env-file', one])]
+  const start = noStart ? ['status', '--to-attach'] : ['up', '--until-idle', ...settings]
   const named = config === undefined ? [] : ['--config', config]
   return [...start, '--json', ...named, ...(env === undefined ? [] : ['--env', env])]
 }

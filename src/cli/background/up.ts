@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { connectSocket, getAttachSocketPath } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
@@ -14,6 +14,7 @@ interface BackgroundFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly set?: readonly string[] | undefined
+  readonly 'env-file'?: readonly string[] | undefined
   /** Stop after `shutdown.idle` without clients. */
   readonly 'until-idle'?: boolean | undefined
 }
@@ -62,11 +63,14 @@ async function isUp({ socket }: BackgroundGateway): Promise<boolean> {
  */
 async function startBackground(
   background: BackgroundGateway,
-  { env, set = [], 'until-idle': untilIdle = false }: BackgroundFlags,
+  { env, set = [], 'env-file': envFiles = [], 'until-idle': untilIdle = false }: BackgroundFlags,
   { terminal, host }: { readonly terminal: Terminal; readonly host: Host },
 ): Promise<void> {
   const { config, log } = background
-  const sets = set.flatMap(one => ['--set', one])
+  const sets = [
+    ...set.flatMap(one => ['--set', one]),
+    ...envFiles.flatMap(one => ['--env-file', resolve(terminal.cwd, one)]),
+  ]
   const args = [
     'serve',
     '--as-background',
@@ -86,7 +90,7 @@ async function startBackground(
   const end = performance.now() + START_TIMEOUT_MS
   while (!(await isUp(background))) {
     if (failure !== undefined) {
-      await throwIfInvalid({ config, env, set }, terminal)
+      await throwIfInvalid({ config, env, set, 'env-file': envFiles }, terminal)
       throw gatewayError('GW_BACKGROUND', { why: failure, log, config })
     }
     if (performance.now() > end)

@@ -53,7 +53,13 @@ export const QUERY_COMMANDS = {
   tools: createCommand({
     summary: 'List the tools that clients see, or describe one.',
     description: 'Asks the running gateway of the configuration, or starts a temporary one.',
-    examples: ['gateway tools', 'gateway tools files__read_file', "gateway tools 'files__*'", 'gateway tools search --json', 'gateway tools --tokens'],
+    examples: [
+      'gateway tools',
+      'gateway tools files__read_file',
+      "gateway tools 'files__*'",
+      'gateway tools search --json',
+      'gateway tools --tokens',
+    ],
     args: { pattern: optionalArgument('Name, glob, or part of the name.') },
     flags: {
       ...QUERY_FLAGS,

@@ -1,10 +1,9 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseEnv } from 'node:util'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { ClientInputs, PlaceholderStyle } from './tokens.ts'
-import { escapePlaceholders, PLACEHOLDER_REWRITERS } from './tokens.ts'
+import { PLACEHOLDER_REWRITERS } from './tokens.ts'
 
 /** Creates a local program's entry. */
 export function createLocalEntry(
@@ -270,21 +269,12 @@ function isVariable(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)
 }
 
-/** Reads a file of variables once; variables of the entry win. */
-function convertEnvFile(value: unknown, { spec, directory }: UpstreamDraft, lost: string[]): boolean {
-  if (typeof value !== 'string' || value.includes('${')) return false
-  const file = resolve(directory, value)
-  try {
-    if (statSync(file).size > MAX_ENV_FILE_BYTES) return false
-    const variables = Object.entries(parseEnv(readFileSync(file, 'utf8')))
-    const read = Object.fromEntries(variables.map(([name, text]) => [name, escapePlaceholders(text ?? '')]))
-    return convertMap('env', { ...read, ...(spec.env as JsonObject | undefined) }, spec, lost)
-  } catch {
-    return false
-  }
+/** Keeps a file of variables, which the gateway reads too, if it exists. */
+function convertEnvFile(value: unknown, { spec, directory }: UpstreamDraft): boolean {
+  if (typeof value !== 'string' || value.includes('${') || !existsSync(resolve(directory, value))) return false
+  spec.envFile = value
+  return true
 }
-
-const MAX_ENV_FILE_BYTES = 64 * 1024
 
 /** Variables that the server inherits from the client, by name. */
 function convertInherited(value: unknown, { spec }: UpstreamDraft): boolean {
