@@ -11,6 +11,10 @@ const MAX_RESULTS = 20_000
 const ENTRY_OVERHEAD_BYTES = 512
 /** After this share of its lifetime, a repeated result gets a new handle. */
 const RENEW_AFTER_SHARE = 0.5
+/** Characters of a key: short, as models repeat it, and useless without its owner. */
+const KEY_LENGTH = 12
+
+type HandleApi = Pick<PluginApi, 'handles' | 'getReplicaId'>
 
 /** Complete result, before it was cut. */
 interface StoredResult {
@@ -59,7 +63,7 @@ export class ResultStore {
   }
 
   /** Stores a result and returns its handle; undefined if it exceeds the caller's share. */
-  store(handles: PluginApi['handles'], owner: string, bytes: Buffer, page: number): string | undefined {
+  store({ handles, getReplicaId }: HandleApi, owner: string, bytes: Buffer, page: number): string | undefined {
     const { bytes: maxBytes, share, forMs } = this.#limits
     if (bytes.length + ENTRY_OVERHEAD_BYTES > Math.min(share, maxBytes)) return undefined
     const now = this.#clock.now()
@@ -68,10 +72,11 @@ export class ResultStore {
       .update(JSON.stringify([owner, page]))
       .update(bytes)
       .digest('base64url')
-      .slice(0, 22)
+      .slice(0, KEY_LENGTH)
     const before = this.#results.get(key)
     if (before !== undefined && now - before.storedAt < forMs * RENEW_AFTER_SHARE) return before.handle
-    const handle = handles.seal(key, owner, forMs)
+    // Only replicas need a handle that names its owner and its process.
+    const handle = getReplicaId() === undefined ? key : handles.seal(key, owner, forMs)
     // Copy, because the bytes may be a slice.
     const result = { owner, bytes: Buffer.from(bytes), page, handle, storedAt: now }
     this.#addResult(key, result)
@@ -82,8 +87,8 @@ export class ResultStore {
   }
 
   /** Finds a caller's result; undefined if expired, evicted or another caller's. */
-  findResult(handles: PluginApi['handles'], owner: string, handle: string): StoredResult | undefined {
-    const key = handles.open(handle, owner)
+  findResult({ handles }: HandleApi, owner: string, handle: string): StoredResult | undefined {
+    const key = handle.length === KEY_LENGTH ? handle : handles.open(handle, owner)
     const stored = key === undefined ? undefined : this.#results.get(key)
     if (stored === undefined || stored.owner !== owner) return undefined
     return this.#clock.now() - stored.storedAt > this.#limits.forMs ? undefined : stored
@@ -147,7 +152,7 @@ function decodeResult({ bytes }: StoredResult): string {
   return bytes.toString('utf8')
 }
 
-/** Text of a single-text result, otherwise JSON. Offsets refer to it. */
+/** Text of a single-text result if it was cut, or has all; otherwise JSON. Offsets refer to it. */
 function toReadableText(stored: StoredResult): string {
   const decoded = decodeResult(stored)
   const value = readJson(decoded)
@@ -158,7 +163,7 @@ function toReadableText(stored: StoredResult): string {
   const text = block.text as string
   const structured = (value as JsonObject).structuredContent
   const isTwice = structured === undefined || isTextOfJson(text, JSON.stringify(structured))
-  return isTwice ? text : decoded
+  return isTwice || Buffer.byteLength(text) > stored.page ? text : decoded
 }
 
 /** Returns the page as one text block, followed by a block with the next offset. */

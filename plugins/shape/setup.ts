@@ -40,7 +40,7 @@ interface ShapingState {
 
 /** Taps the hooks that the configured rules need. */
 export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
-  const { config, hooks, slot, clock, handles } = api
+  const { config, hooks, slot, clock } = api
   const rules = new ShapingRules(config)
   const state = slot.gateway((): ShapingState => ({
     store: undefined,
@@ -57,7 +57,7 @@ export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
     tools.set(READ_RESULT.name, {
       definition: READ_RESULT,
       call: (call, args) =>
-        readResult(args, handle => store.findResult(handles, getOwnerKey(call.exchange.session), handle)),
+        readResult(args, handle => store.findResult(api, getOwnerKey(call.exchange.session), handle)),
     })
   if (rules.hasKey('patience')) setUpSlowCalls(api, { rules, slow: state.slow, tools })
   hooks.configure.tap(written => addResultsUpstream(written, api.options?.prefix ?? '', [...tools.keys()]))
@@ -137,11 +137,12 @@ function getOwnerKey(session: Session): string {
 
 /** Returns a function that shapes answers by the rules. */
 function createShaper(
-  { handles, log, getClientLimits }: PluginApi<ShapeConfig | undefined>,
+  api: PluginApi<ShapeConfig | undefined>,
   rules: ShapingRules,
   store: ResultStore,
   { results: counts, slow }: ShapingState,
 ): (answer: Answer, exchange: Exchange, pick: CompiledPick | undefined) => Answer | undefined {
+  const { log, getClientLimits } = api
   const findRule = ({ params, session }: Exchange, upstream: string): ShapingRule | undefined => {
     const rule = rules.findRule(String(params?.name), upstream, session.profile)
     return rule && applyClientFacts(rule, () => getClientLimits(session.client.info.name))
@@ -157,7 +158,7 @@ function createShaper(
       rule,
       requestedPick: pick,
       schema: exchange.entry?.value.outputSchema,
-      store: page => store.store(handles, owner, result.bytes(), page),
+      store: page => store.store(api, owner, result.bytes(), page),
     })
     if (shaped === undefined) return undefined
     for (const change of shaped.done) counts.set(change, (counts.get(change) ?? 0) + 1)

@@ -33,6 +33,7 @@ export async function scene(t: TestContext, shape: JsonObject | undefined, more:
         },
         list: () => ({ content: [{ type: 'text', text: JSON.stringify(ROWS, undefined, 1) }] }),
         long: () => LONG,
+        report: () => ({ content: [{ type: 'text', text: LONG }], structuredContent: { lines: 4000 } }),
         big: () => ({
           content: [{ type: 'text', text: `[{"id":9007199254740993,"more":"${'x'.repeat(9000)}"}]` }],
         }),

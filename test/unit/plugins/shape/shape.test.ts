@@ -36,6 +36,18 @@ for (const era of ERAS) {
   })
 }
 
+test('a text beside other structured content is read on from the offset that the cut names, by a short handle', async t => {
+  const { open } = await scene(t, { maxTokens: 2000 })
+  const client = await open()
+
+  const [text = ''] = texts(await call(client, 'web__report'))
+  const [, handle = '', offset = ''] = /\{"handle": "([^"]+)", "offset": (\d+)\}/.exec(text) ?? []
+  const next = await call(client, 'read_result', { handle, offset: Number(offset) })
+
+  assert.ok(handle.length <= 16, handle)
+  assert.ok(LONG.startsWith(texts(next)[0] ?? '?', Number(offset)))
+})
+
 test('JSON in a text stays JSON: a list has fewer items, and a last one that says how many more there are', async t => {
   const { open } = await scene(t, { maxTokens: 2000 })
   const client = await open()
