@@ -1,19 +1,26 @@
 import { createHash } from 'node:crypto'
-import { isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { LoadedConfig } from '../config/index.ts'
 import { withConfig } from '../config/index.ts'
 import type { Terminal } from './output/terminal.ts'
 
 const HASH_DIGITS = 16
 
-/** Returns a configuration file's state directory, or undefined without a file or home directory. */
+/** Returns the state directory of a configuration in its environment; undefined without a file or home directory. */
 export function getStateDirectory(
-  { file }: Pick<LoadedConfig, 'file'>,
+  { file, env }: Pick<LoadedConfig, 'file' | 'env'>,
   { environment }: Pick<Terminal, 'environment'>,
 ): string | undefined {
   const base = getStateBase(environment)
   if (file === undefined || base === undefined) return undefined
-  return join(base, 'tapgate', createHash('sha256').update(file).digest('hex').slice(0, HASH_DIGITS))
+  return join(
+    base,
+    'tapgate',
+    createHash('sha256')
+      .update(env === undefined ? file : `${file}\n${env}`)
+      .digest('hex')
+      .slice(0, HASH_DIGITS),
+  )
 }
 
 /** The XDG base directory specification ignores relative paths. */
@@ -21,6 +28,12 @@ function getStateBase({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Terminal['environm
   if (XDG_STATE_HOME !== undefined && isAbsolute(XDG_STATE_HOME)) return XDG_STATE_HOME
   if (LOCALAPPDATA !== undefined && isAbsolute(LOCALAPPDATA)) return LOCALAPPDATA
   return HOME !== undefined && isAbsolute(HOME) ? join(HOME, '.local', 'state') : undefined
+}
+
+/** Formats the flags that select a configuration: `-c gateway.yaml --env prod`. */
+export function formatConfigFlags(file: string, env: string | undefined, { cwd, environment }: Terminal): string {
+  const name = (env ?? environment['GATEWAY_ENV']) || undefined
+  return `-c ${relative(cwd, file)}${name === undefined ? '' : ` --env ${name}`}`
 }
 
 export interface SourceFlags {

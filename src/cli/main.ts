@@ -45,7 +45,7 @@ function flushStream(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
+const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v', 'version']
 
 /**
  * Runs one command line and returns its exit code; `argv` excludes the program name. Uses only the streams of `host`,

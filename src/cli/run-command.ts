@@ -11,21 +11,27 @@ import { CLIENT_COMMANDS, SERVER_COMMANDS } from './commands/servers.ts'
 import { MISC_COMMANDS } from './commands/scaffold-and-help.ts'
 import { CONTROL_COMMANDS } from './commands/control.ts'
 
-/** Other programs' command names. */
-const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
-  list: 'ps',
-  ls: 'ps',
+/** Other names of commands. */
+const COMMAND_ALIASES: ReadonlyMap<string | undefined, string> = new Map([
+  ['ls', 'ps'],
+  ['list', 'ps'],
+])
+
+/** Other programs' command names, which may mean something else there. */
+const OTHER_NAMES: Readonly<Record<string, string | undefined>> = {
   run: 'serve',
   check: 'validate',
 }
 
 /** Runs the command that the arguments name, or shows help. Returns the exit code. */
 export async function runCommand(
-  argv: readonly string[],
+  given: readonly string[],
   own: OwnManifest,
   host: Host,
   terminal: Terminal,
 ): Promise<number> {
+  const alias = COMMAND_ALIASES.get(given[0])
+  const argv = alias === undefined ? given : [alias, ...given.slice(1)]
   if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), COMMANDS, terminal)
   const added = await loadExternalCommands(argv, COMMANDS, terminal)
   const commands = { ...added.commands, ...COMMANDS }
@@ -83,7 +89,7 @@ function createUsageError(what: string): Error {
 /** The error from an unreadable configuration or plugin, which may have the command, unless another one is meant. */
 function createUnknownCommandError(name: string, commands: CommandMap, problem: unknown): Error {
   const names = Object.keys(commands).map(id => id.replaceAll(':', ' '))
-  const similar = COMMAND_ALIASES[name] ?? findSimilar(name, names)
+  const similar = OTHER_NAMES[name] ?? findSimilar(name, names)
   const isUnreadable = problem instanceof GatewayError && problem.code !== 'GW_CONFIG_NOT_FOUND'
   if (similar === undefined && isUnreadable) return problem
   return createUsageError(`unknown command "${name}"${similar === undefined ? '' : ` – did you mean "${similar}"?`}`)

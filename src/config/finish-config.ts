@@ -76,6 +76,8 @@ export interface LoadedConfig {
   readonly config: Config
   /** Main file; undefined if created from a value. */
   readonly file: string | undefined
+  /** Environment whose file was merged over it. */
+  readonly env?: string | undefined
   /** All files read. */
   readonly files: readonly string[]
   /** Base for relative paths. */
@@ -97,6 +99,7 @@ interface ConfigDraft {
   /** Plugins configured as a top-level section. */
   readonly sections: ReadonlySet<string>
   readonly file: string | undefined
+  readonly env?: string | undefined
   readonly files: readonly string[]
   readonly directory: string
   readonly secrets: readonly string[]
@@ -137,12 +140,13 @@ export function finishConfig(draft: ConfigDraft): LoadedConfig {
     ...locateFindings(findings, draft.broken, secrets, { ...located, sections: draft.sections }),
   ]
   if (hasErrors(problems)) throw invalidConfig(problems)
-  const { file, files, directory } = draft
+  const { file, env, files, directory } = draft
   const config = deepFreeze(located.value) as Config
   let origins: ReadonlyMap<string, ValueOrigin> | undefined
   return {
     config,
     file,
+    env,
     files,
     directory,
     secrets,
@@ -203,9 +207,9 @@ function listOrigins({ value, origins }: Located): ReadonlyMap<string, ValueOrig
 
 /** Replaces the configuration; origins remain lazy, as they are expensive. */
 export function withConfig(source: LoadedConfig, config: LoadedConfig['config']): LoadedConfig {
-  const { file, files, directory, secrets, keys, sections, warnings } = source
+  const { file, env, files, directory, secrets, keys, sections, warnings } = source
   return {
-    ...{ config, file, files, directory, secrets, keys, sections, warnings },
+    ...{ config, file, env, files, directory, secrets, keys, sections, warnings },
     get origins() {
       return source.origins
     },

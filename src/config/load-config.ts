@@ -105,6 +105,7 @@ export async function loadConfig(given: LoadOptions): Promise<LoadedConfig> {
     tree: envFiles.extendServers(filled),
     sections,
     file,
+    env: getEnvironmentName(given),
     files: [...new Set([...sources.files, ...files, ...envFiles.files])],
     directory: dirname(file),
     secrets,
@@ -149,6 +150,11 @@ async function findConfigFile({
   return file === undefined ? findConfig(cwd, environment.HOME ?? environment.USERPROFILE) : resolve(cwd, file)
 }
 
+/** Name of `--env` or GATEWAY_ENV; undefined if it is empty. */
+function getEnvironmentName({ env, environment }: Pick<LoadOptions, 'env' | 'environment'>): string | undefined {
+  return (env ?? environment.GATEWAY_ENV) || undefined
+}
+
 function readAll(
   file: string,
   options: Pick<LoadOptions, 'env' | 'environment'>,
@@ -157,8 +163,8 @@ function readAll(
 ): Tree | undefined {
   const origin: ValueOrigin = { from: 'file', file, line: 1, col: 1 }
   const tree = sources.load(file, origin)
-  const environmentName = options.env ?? options.environment.GATEWAY_ENV
-  if (environmentName === undefined || environmentName === '') return tree
+  const environmentName = getEnvironmentName(options)
+  if (environmentName === undefined) return tree
   const overlay = findOverlay(file, environmentName)
   if (!('file' in overlay)) report(createProblem(origin, overlay))
   const over = 'file' in overlay ? sources.load(overlay.file, origin) : undefined

@@ -165,6 +165,7 @@ async function getStatus(gateway: VerbDeps): Promise<object> {
       pid: process.pid,
       startedAt: gateway.startedAt,
       config: gateway.generation.loaded.file,
+      env: gateway.generation.loaded.env,
       rss: process.memoryUsage.rss(),
     },
     listeners: gateway.listeners.map(({ name, type, url }) => ({ name, type, url })),

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { connectSocket, getAttachSocketPath } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
-import { findConfigFile, getStateDirectory } from '../load-source.ts'
+import { findConfigFile, formatConfigFlags, getStateDirectory } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { ControlFlags, PsOutput } from '../remote/control-connection.ts'
 import { withControl } from '../remote/control-connection.ts'
@@ -41,12 +41,9 @@ const CONFIG_EXIT_CODE = 3
 export async function resolveBackground(flags: BackgroundFlags, terminal: Terminal): Promise<BackgroundGateway> {
   const { environment } = terminal
   const config = await findConfigFile(flags, terminal)
-  const socket = getAttachSocketPath({
-    file: config,
-    env: flags.env ?? environment['GATEWAY_ENV'],
-    environment,
-  })
-  const directory = getStateDirectory({ file: config }, terminal) ?? dirname(socket)
+  const env = (flags.env ?? environment['GATEWAY_ENV']) || undefined
+  const socket = getAttachSocketPath({ file: config, env, environment })
+  const directory = getStateDirectory({ file: config, env }, terminal) ?? dirname(socket)
   return { config, socket, log: join(directory, 'gateway.log') }
 }
 
@@ -166,15 +163,16 @@ export async function runUp(flags: BackgroundFlags & JsonFlags, terminal: Termin
   if (flags.json) out.json(result)
   else {
     const config = relative(cwd, result.config)
+    const selection = formatConfigFlags(result.config, flags.env, terminal)
     out.line(
       result.started
         ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
         : `the gateway of ${config} is already running`,
     )
     out.line(`  ${out.paint('dim', 'log:')}      ${result.log}`)
-    out.line(`  ${out.paint('dim', 'connect:')}  gateway attach -c ${config}`)
-    out.line(`  ${out.paint('dim', 'status:')}   gateway status -c ${config}`)
-    out.line(`  ${out.paint('dim', 'stop:')}     gateway down -c ${config}`)
+    out.line(`  ${out.paint('dim', 'connect:')}  gateway attach ${selection}`)
+    out.line(`  ${out.paint('dim', 'status:')}   gateway status ${selection}`)
+    out.line(`  ${out.paint('dim', 'stop:')}     gateway down ${selection}`)
   }
   return 0
 }
@@ -228,14 +226,14 @@ export async function readStatus(flags: ControlFlags, terminal: Terminal): Promi
 export async function findAttachSocket(flags: BackgroundFlags, terminal: Terminal): Promise<BackgroundGateway> {
   const background = await resolveBackground(flags, terminal)
   if (await isUp(background)) return background
-  throw gatewayError('GW_NO_GATEWAY', { config: background.config })
+  throw gatewayError('GW_NO_GATEWAY', { config: formatConfigFlags(background.config, flags.env, terminal) })
 }
 
 export function formatStatus(state: GatewayStatus, terminal: Terminal): string[] {
   const { background, ...now } = state
   const { out } = terminal
   const attach = background.attachable
-    ? `gateway attach -c ${relative(terminal.cwd, background.config)}`
+    ? `gateway attach ${formatConfigFlags(background.config, now.gateway.env ?? '', terminal)}`
     : 'cannot attach here: another process uses the socket, or attaching is disabled'
   return [
     ...formatPs(now, Date.now(), terminal),

@@ -118,7 +118,9 @@ async function withCurrentConfig(
   terminal: Terminal,
   use: (describe: () => Promise<ConfigSnapshot>) => Promise<ConfigPlan>,
 ): Promise<ConfigPlan> {
-  const { against, env, socket } = flags
+  const { against, socket } = flags
+  // A named file is compared without the environment, whose effect is then seen.
+  const env = against === undefined ? flags.env : ''
   const files = against === undefined ? [flags.config, undefined] : [against]
   for (const config of files) {
     const running = await withRunningGateway({ config, env, socket }, terminal, client => {

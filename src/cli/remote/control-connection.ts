@@ -8,7 +8,7 @@ import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { findConfigFile, loadSource } from '../load-source.ts'
+import { findConfigFile, formatConfigFlags, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 export interface ControlFlags {
@@ -66,10 +66,14 @@ async function findSocket(
 async function findConfiguredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
   const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
-  if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
+  if (source === undefined || socket === undefined) throw createNoGatewayError(file, flags, terminal)
   const path = resolveSocketAddress(socket, source.directory, getPlatform())
-  if (!(await isListening(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
+  if (!(await isListening(path))) throw createNoGatewayError(file, flags, terminal)
   return path
+}
+
+function createNoGatewayError(file: string, { env }: ControlFlags, terminal: Terminal): GatewayError {
+  return gatewayError('GW_NO_GATEWAY', { config: formatConfigFlags(file, env, terminal) })
 }
 
 interface RunningGatewayInfo extends PsOutput {
@@ -99,6 +103,8 @@ export interface PsOutput {
     readonly pid: number
     readonly startedAt?: number
     readonly config?: string
+    /** Environment of the configuration. */
+    readonly env?: string
     readonly rss: number
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]

@@ -43,12 +43,13 @@ export function formatPs(
   now: number,
   { cwd, out }: Terminal,
 ): string[] {
-  const { name, version, pid, startedAt, config, rss } = gateway
+  const { name, version, pid, startedAt, config, env, rss } = gateway
   const about = [
     `pid ${pid}`,
     startedAt === undefined ? undefined : `up ${formatDuration(now - startedAt)}`,
     formatBytes(rss),
     config === undefined ? undefined : toOneLine(relative(cwd, config)),
+    env === undefined ? undefined : `env ${toOneLine(env)}`,
   ].filter(text => text !== undefined)
   const rows = upstreams.map(row => formatUpstreamRow(row, now, out))
   const head = COLUMNS.map(text => out.paint('dim', text))

@@ -151,7 +151,8 @@ test('up, status and down say what they did, and status fails when nothing runs'
 
   const gone = await gateway(['status'], at)
   assert.equal(gone.code, 4)
-  assert.match(gone.stderr, /GW_NO_GATEWAY/)
+  assert.match(gone.stdout, /^not running: start it with gateway up -c .*gateway\.yaml\n$/)
+  assert.match((await gateway(['status', '--json'], at)).stdout, /GW_NO_GATEWAY/)
 })
 
 test('a configuration with a mistake is told in the same words to who starts it in the background, or attaches', async t => {

@@ -27,7 +27,7 @@ test('a command about something that the gateway has not says what to add, and l
   ] as const) {
     const { code, stderr } = await gateway(command.split(' '), { cwd })
     assert.equal(code, 2)
-    assert.match(stderr, new RegExp(`^error GW_NOT_CONFIGURED: .*\nhint: Add "${section}"`))
+    assert.match(stderr, new RegExp(`^error GW_NOT_CONFIGURED: .*\nhint: .* "${section}: \\{\\}"`))
   }
 })
 
