@@ -70,7 +70,7 @@ const GROUPS: Readonly<Record<string, readonly (readonly [command: string, summa
     ['up, down', 'Start it in the background, stop it'],
     ['service', 'Run it at login'],
     ['ps', 'Show the gateway and its upstreams'],
-    ['logs', 'Show the stderr output of an upstream'],
+    ['logs', 'Show the log, or the stderr output of an upstream'],
     ['doctor', 'Diagnose problems and fix the safe ones'],
   ],
   use: [

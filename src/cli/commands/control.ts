@@ -1,6 +1,6 @@
 import { integer } from '@oclif/core/flags'
 import type { Command } from '../command.ts'
-import { createCommand, CONTROL_FLAGS, requiredArgument, booleanFlag } from '../command.ts'
+import { createCommand, CONTROL_FLAGS, optionalArgument, requiredArgument, booleanFlag } from '../command.ts'
 
 const upstream = requiredArgument('Name of the upstream.')
 
@@ -72,9 +72,10 @@ export const CONTROL_COMMANDS = {
   ),
 
   logs: createCommand({
-    summary: 'Show the stderr output of an upstream.',
-    examples: ['gateway logs files', 'gateway logs files --follow', 'gateway logs files --lines 20'],
-    args: { upstream },
+    summary: 'Show the log of the background gateway, or the stderr output of an upstream.',
+    description: 'The log of the gateway has the lines of all its servers, and remains after gateway down.',
+    examples: ['gateway logs', 'gateway logs files', 'gateway logs files --follow', 'gateway logs files --lines 20'],
+    args: { upstream: optionalArgument('Name of the upstream. Default: the gateway and all its servers.') },
     flags: {
       follow: booleanFlag({ char: 'f', summary: 'Follow new lines, through restarts and reloads.' }),
       lines: integer({
@@ -88,6 +89,8 @@ export const CONTROL_COMMANDS = {
       ...CONTROL_FLAGS,
     },
     async run({ args, flags, terminal, print }) {
+      if (args.upstream === undefined)
+        return (await import('../background/gateway-log.ts')).printGatewayLog(flags, terminal)
       const { followLogs, formatLogLine, requestUpstreamLogs } = await import('../remote/control-requests.ts')
       if (flags.follow) return followLogs(args.upstream, flags, terminal)
       const lines = await requestUpstreamLogs(args.upstream, flags, terminal)

@@ -153,6 +153,20 @@ test('up, status and down say what they did, and status fails when nothing runs'
   assert.equal(gone.code, 4)
   assert.match(gone.stdout, /^not running: start it with gateway up -c .*gateway\.yaml\n$/)
   assert.match((await gateway(['status', '--json'], at)).stdout, /GW_NO_GATEWAY/)
+  const [logs, last] = await Promise.all([gateway(['logs'], at), gateway(['logs', '--lines', '1', '--json'], at)])
+  assert.match(logs.stdout, /^.* info +listening .*attach/m)
+  assert.match(logs.stdout, /stopping/)
+  assert.equal(last.stdout.trim().split('\n').length, 1)
+  assert.equal(typeof (JSON.parse(last.stdout) as { message: unknown }).message, 'string')
+})
+
+test('the log of a gateway that never ran in the background is said to be missing, with its path', async t => {
+  const at = await place(t, { upstreams: { who: server } })
+
+  const { code, stderr } = await gateway(['logs'], at)
+
+  assert.equal(code, 2)
+  assert.match(stderr, /gateway\.log does not exist: gateway up writes it/)
 })
 
 test('a configuration with a mistake is told in the same words to who starts it in the background, or attaches', async t => {

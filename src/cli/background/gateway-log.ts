@@ -1,0 +1,73 @@
+import { open, stat } from 'node:fs/promises'
+import { gatewayError } from '../../errors/errors.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { createLog } from '../../util/log.ts'
+import { tryParseJson } from '../../util/plain-data.ts'
+import { sanitizeText } from '../../util/plain-text.ts'
+import type { Terminal } from '../output/terminal.ts'
+import type { ControlFlags } from '../remote/control-connection.ts'
+import { resolveBackground } from './up.ts'
+
+interface GatewayLogFlags extends ControlFlags {
+  readonly lines: number
+  readonly follow: boolean
+  readonly json: boolean
+}
+
+const POLL_MS = 500
+/** Bytes read from the end of a log. */
+const MAX_BYTES = 4 * 1024 * 1024
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+/** Prints the log of the background gateway and all its servers, also after it has stopped. */
+export async function printGatewayLog(flags: GatewayLogFlags, terminal: Terminal): Promise<void> {
+  const { log: file } = await resolveBackground(flags, terminal)
+  const size = await stat(file).then(
+    found => found.size,
+    () => undefined,
+  )
+  if (size === undefined)
+    throw gatewayError('GW_USAGE', {
+      what: `${file} does not exist: gateway up writes it, gateway serve logs to its terminal`,
+    })
+  let offset = Math.max(0, size - MAX_BYTES)
+  let rest = ''
+  const readLines = async (): Promise<string[]> => {
+    const bytes = await readFrom(file, offset)
+    offset += bytes.length
+    const lines = (rest + bytes.toString('utf8')).split('\n')
+    rest = lines.pop() ?? ''
+    return lines
+  }
+  const lines = await readLines()
+  for (const line of lines.slice(Math.max(0, lines.length - flags.lines))) printLine(line, flags.json, terminal)
+  while (flags.follow) {
+    await new Promise(resolve => setTimeout(resolve, POLL_MS))
+    // A new gateway moves a large log aside.
+    if ((await stat(file)).size < offset) offset = 0
+    for (const line of await readLines()) printLine(line, flags.json, terminal)
+  }
+}
+
+async function readFrom(file: string, start: number): Promise<Buffer> {
+  const opened = await open(file)
+  try {
+    const chunks: Buffer[] = []
+    for await (const chunk of opened.createReadStream({ start, autoClose: false })) chunks.push(chunk as Buffer)
+    return Buffer.concat(chunks)
+  } finally {
+    await opened.close()
+  }
+}
+
+function printLine(line: string, isJson: boolean, { out }: Terminal): void {
+  const entry = tryParseJson(line)
+  if (isJson || !isObject(entry)) return out.line(isJson ? line : sanitizeText(line))
+  const { time, level, message, ...fields } = entry
+  const known = LEVELS.find(one => one === level) ?? 'info'
+  const write = (text: string): void => out.line(text)
+  createLog({ level: 'debug', format: 'pretty', write, time: () => new Date(String(time)) })[known](
+    String(message),
+    fields,
+  )
+}
