@@ -17,6 +17,7 @@ import type { Problem, ConfigPositions } from './problem.ts'
 import { hasErrors, sortProblems, invalidConfig, locateProblem } from './problem.ts'
 import { collectSecrets, redact } from './secrets.ts'
 import type { Located, ValueOrigin, Tree } from './source/tree.ts'
+import { inferTypes } from './source/infer-types.ts'
 import { locateValues } from './source/tree.ts'
 
 interface Validator {
@@ -114,7 +115,7 @@ interface ConfigDraft {
 
 /** Validates, fills in defaults and freezes; throws all problems together. */
 export function finishConfig(draft: ConfigDraft): LoadedConfig {
-  const located = locateValues(draft.tree)
+  const located = locateValues(inferTypes(draft.tree))
   const isFile = (path: string) =>
     statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
   const findings = [...located.empty.map(createEmptyFinding), ...(draft.validate ?? validate)(located.value)]

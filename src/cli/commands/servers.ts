@@ -102,7 +102,7 @@ export const SERVER_COMMANDS = {
       }),
       'no-start': booleanFlag({ summary: 'Do not start the gateway.' }),
       'no-connect': booleanFlag({ summary: 'Do not change client settings.' }),
-      force: booleanFlag({ summary: 'Overwrite an existing configuration.' }),
+      force: booleanFlag({ summary: 'Replace an existing configuration, which is kept as gateway.yaml.bak.' }),
       ...JSON_FLAG,
     },
     run: async ({ flags, terminal, host }) => (await import('../servers/init.ts')).runInit(flags, terminal, host),

@@ -1,4 +1,4 @@
-import { link, rename, writeFile } from 'node:fs/promises'
+import { copyFile, link, rename, writeFile } from 'node:fs/promises'
 import { existsSync, rmSync } from 'node:fs'
 import { isAbsolute, relative, resolve, dirname, join } from 'node:path'
 import type { ControlClient } from '../../control/client.ts'
@@ -399,13 +399,19 @@ export async function writeDraft({ text, secrets }: ConfigDraft, target: string,
   if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
   try {
     if (secrets.length > 0) await writeSecrets(secrets, directory)
-    await writeFileAtomic(target, Buffer.from(text), force ? rename : link)
+    await replaceFile(target, text, force)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw gatewayError('GW_FILE_EXISTS', { file: target })
     if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
     if (error instanceof GatewayError) throw error
     throw gatewayError('GW_INIT', { file: target, why: getErrorMessage(error) })
   }
+}
+
+/** Writes the file; an existing one is kept as `.bak` if it may be replaced. */
+async function replaceFile(target: string, text: string, force: boolean): Promise<void> {
+  if (force && existsSync(target)) await copyFile(target, `${target}.bak`)
+  await writeFileAtomic(target, Buffer.from(text), force ? rename : link)
 }
 
 async function writeSecrets(secrets: ConfigDraft['secrets'], directory: string): Promise<void> {

@@ -49,3 +49,15 @@ test('a missing file is an error at its place, and is named for --env-file', asy
     /cannot read --env-file no\.env: no such file/,
   )
 })
+
+test('an upstream without a type is one by its command or its URL, as in the settings of clients', async t => {
+  const upstreams = { a: { command: 'node' }, b: { url: 'https://b.example/mcp' }, c: { url: 'ws://127.0.0.1:1/' } }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ version: 1, upstreams }) })
+
+  const { config } = await loadConfig({ cwd, environment: {} })
+
+  assert.deepEqual(
+    Object.values(config.upstreams).map(({ type }) => type),
+    ['stdio', 'http', 'ws'],
+  )
+})
