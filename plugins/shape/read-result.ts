@@ -11,7 +11,7 @@ const MAX_RESULTS = 20_000
 const ENTRY_OVERHEAD_BYTES = 512
 /** After this share of its lifetime, a repeated result gets a new handle. */
 const RENEW_AFTER_SHARE = 0.5
-/** Characters of a key: short, as models repeat it, and useless without its owner. */
+/** Short, as models repeat keys, which are useless without their owner. */
 const KEY_LENGTH = 12
 
 type HandleApi = Pick<PluginApi, 'handles' | 'getReplicaId'>
@@ -152,7 +152,7 @@ function decodeResult({ bytes }: StoredResult): string {
   return bytes.toString('utf8')
 }
 
-/** Text of a single-text result if it was cut, or has all; otherwise JSON. Offsets refer to it. */
+/** A single-text result's text if it was cut, or has all; otherwise JSON. Offsets refer to it. */
 function toReadableText(stored: StoredResult): string {
   const decoded = decodeResult(stored)
   const value = readJson(decoded)

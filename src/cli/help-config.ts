@@ -8,7 +8,7 @@ import { suggestHint } from '../util/suggest.ts'
 import { formatTable } from './output/table.ts'
 import type { TerminalOutput } from './output/terminal.ts'
 
-/** A key of gateway.yaml, as `gateway help config` describes it. */
+/** A key in gateway.yaml, as `gateway help config` describes it. */
 export interface ConfigKey {
   readonly key: string
   readonly type: string
@@ -78,7 +78,7 @@ function formatDefault(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Finds a key, in the map of names below if there is one. */
+/** Finds a key, or one below a name. */
 function findStep(
   branches: readonly JsonObject[],
   name: string,

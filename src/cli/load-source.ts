@@ -6,7 +6,7 @@ import type { Terminal } from './output/terminal.ts'
 
 const HASH_DIGITS = 16
 
-/** Returns the state directory of a configuration in its environment; undefined without a file or home directory. */
+/** Returns a configuration's state directory in its environment; undefined without a file or home directory. */
 export function getStateDirectory(
   { file, env }: Pick<LoadedConfig, 'file' | 'env'>,
   { environment }: Pick<Terminal, 'environment'>,

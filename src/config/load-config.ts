@@ -70,7 +70,7 @@ export interface LoadOptions {
   readonly set?: readonly string[] | undefined
   /** Additional settings, depending on the listeners' types by name. */
   readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
-  /** Files of `--env-file`, whose variables placeholders may name. */
+  /** Files from `--env-file`, whose variables placeholders may name. */
   readonly envFiles?: readonly string[] | undefined
   readonly cwd: string
   /** Plugins with configuration checks; `gateway/load-config.ts` adds the built-in ones. */
@@ -150,7 +150,7 @@ async function findConfigFile({
   return file === undefined ? findConfig(cwd, environment.HOME ?? environment.USERPROFILE) : resolve(cwd, file)
 }
 
-/** Name of `--env` or GATEWAY_ENV; undefined if it is empty. */
+/** Name from `--env` or GATEWAY_ENV; undefined if it is empty. */
 function getEnvironmentName({ env, environment }: Pick<LoadOptions, 'env' | 'environment'>): string | undefined {
   return (env ?? environment.GATEWAY_ENV) || undefined
 }

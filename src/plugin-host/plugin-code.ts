@@ -7,7 +7,7 @@ const OWN_MODULES = /^tapgate(?:\/|$)/
 const isBuilt = import.meta.url.includes('/dist/')
 const { cache: commonJsModules } = createRequire(import.meta.url)
 
-/** Code of one plugin: its modules outside node_modules, as they were loaded. */
+/** One plugin's code: its modules outside node_modules, as they were loaded. */
 interface PluginCode {
   /** Added to module URLs, as Node never forgets a module. */
   version: number
@@ -15,9 +15,9 @@ interface PluginCode {
   readonly files: Map<string, number>
 }
 
-/** Code by the URL of the plugin's main module. */
+/** Code by the main module's URL. */
 const codes = new Map<string, PluginCode>()
-/** Code by the URL of each module. */
+/** Code by module URL. */
 const owners = new Map<string, PluginCode>()
 let isRegistered = false
 
@@ -30,7 +30,7 @@ export async function importPluginCode(url: string): Promise<object> {
   return (await import(addModule(url, code))) as object
 }
 
-/** Lists the files of all plugins' code, for `--watch`. */
+/** Lists all plugins' code files, for `--watch`. */
 export function listPluginCode(): string[] {
   return [...codes.values()].flatMap(({ files }) => [...files.keys()])
 }
@@ -41,7 +41,7 @@ function forgetModules(code: PluginCode): void {
   code.version++
 }
 
-/** Adds a module to the code of its plugin. Returns its URL. */
+/** Adds a module to its plugin's code. Returns its URL. */
 function addModule(url: string, code: PluginCode): string {
   const file = fileURLToPath(url)
   if (!code.files.has(file)) code.files.set(file, readTime(file))
@@ -55,8 +55,8 @@ function readTime(file: string): number {
 }
 
 /**
- * Resolves `tapgate/plugin` to this gateway for all plugins: a global installation is outside the node_modules of a
- * project, and a second copy would have different classes. Modules that a plugin imports belong to its code.
+ * Resolves `tapgate/plugin` to this gateway for all plugins: a global installation is outside a project's
+ * node_modules, and a second copy would have different classes. Modules that a plugin imports belong to its code.
  */
 function registerResolver(): void {
   if (isRegistered) return

@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein'
 /** Maximum names in a suggestion. */
 const MAX_COUNT = 40
 
-/** Shortest word that may be a part of a name. */
+/** Shortest word that may match a part. */
 const MIN_PART = 4
 
 /**

@@ -5,12 +5,12 @@ import { readSources, ROOT } from './sources.ts'
 
 /** Largest figures that the project may have. They only fall: whoever makes it smaller lowers them. */
 export const CEILINGS: Readonly<Record<string, number>> = {
-  'product files': 544,
-  'lines of product code': 71_400,
-  'lines of TypeScript in test/': 73_400,
+  'product files': 494,
+  'lines of product code': 67_500,
+  'lines of TypeScript in test/': 70_500,
   // A slow machine adds a few, as answers that take long begin early.
-  'function entries of a warm call': 430,
-  'files of a warm call': 57,
+  'function entries of a warm call': 410,
+  'files of a warm call': 47,
   'functions that end in a preposition, in 1,000': 1,
   'functions without a verb': 1,
   'types named by a participle': 0,

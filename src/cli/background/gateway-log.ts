@@ -15,11 +15,11 @@ interface GatewayLogFlags extends ControlFlags {
 }
 
 const POLL_MS = 500
-/** Bytes read from the end of a log. */
+/** Maximum bytes that are read, from a log's end. */
 const MAX_BYTES = 4 * 1024 * 1024
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
-/** Prints the log of the background gateway and all its servers, also after it has stopped. */
+/** Prints the log from the background gateway and all its servers, also after it has stopped. */
 export async function printGatewayLog(flags: GatewayLogFlags, terminal: Terminal): Promise<void> {
   const { log: file } = await resolveBackground(flags, terminal)
   const size = await stat(file).then(

@@ -103,7 +103,7 @@ export interface PsOutput {
     readonly pid: number
     readonly startedAt?: number
     readonly config?: string
-    /** Environment of the configuration. */
+    /** The configuration's environment. */
     readonly env?: string
     readonly rss: number
   }

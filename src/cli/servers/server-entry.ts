@@ -269,7 +269,7 @@ function isVariable(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)
 }
 
-/** Keeps a file of variables, which the gateway reads too, if it exists. */
+/** Keeps a `.env` file, which the gateway reads too, if it exists. */
 function convertEnvFile(value: unknown, { spec, directory }: UpstreamDraft): boolean {
   if (typeof value !== 'string' || value.includes('${') || !existsSync(resolve(directory, value))) return false
   spec.envFile = value

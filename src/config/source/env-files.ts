@@ -12,7 +12,7 @@ import type { MapTree, ScalarTree, Tree, TreeEntry, ValueOrigin } from './tree.t
 const KEY = 'envFile'
 const MAX_BYTES = 1024 * 1024
 
-/** Reads the files of `envFile` keys and of `--env-file`. */
+/** Reads the files that `envFile` keys and `--env-file` name. */
 export class EnvFiles {
   readonly #cwd: string
   readonly #report: ReportProblem
@@ -25,8 +25,8 @@ export class EnvFiles {
   }
 
   /**
-   * Adds the variables of `--env-file` and of the top-level `envFile` to the environment, whose own variables win.
-   * @throws GatewayError GW_USAGE if a file of `--env-file` cannot be read
+   * Adds the variables from `--env-file` and the top-level `envFile` to the environment, whose own variables win.
+   * @throws GatewayError GW_USAGE if a file from `--env-file` cannot be read
    */
   extendEnvironment(environment: ConfigEnvironment, given: readonly string[], tree?: Tree): ConfigEnvironment {
     const all = given.map(name => {
@@ -38,7 +38,7 @@ export class EnvFiles {
     return Object.assign({}, own, ...all, environment) as ConfigEnvironment
   }
 
-  /** Adds the variables of `upstreams.<name>.envFile` to `env`, whose own variables win. */
+  /** Adds the variables from `upstreams.<name>.envFile` to `env`, whose own variables win. */
   extendServers(tree: Tree): Tree {
     const upstreams = tree.kind === 'map' ? tree.entries.get('upstreams') : undefined
     if (tree.kind !== 'map' || upstreams?.tree.kind !== 'map') return tree

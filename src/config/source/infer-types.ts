@@ -1,6 +1,6 @@
 import type { MapTree, Tree, TreeEntry } from './tree.ts'
 
-/** Adds `type` to upstreams without one, as in the settings of clients: `command` is stdio, and `url` http or ws. */
+/** Adds `type` to upstreams without one, as in client settings: `command` is stdio, and `url` http or ws. */
 export function inferTypes(tree: Tree): Tree {
   const upstreams = tree.kind === 'map' ? tree.entries.get('upstreams') : undefined
   if (tree.kind !== 'map' || upstreams?.tree.kind !== 'map') return tree

@@ -7,7 +7,6 @@ import { test, type TestContext } from 'node:test'
 import { closeAfter, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { directory, gateway, SERVER, serving, type Serving } from './run.ts'
 import type { Outcome } from '../../fixtures/run-command.ts'
-import { until } from '../../fixtures/until.ts'
 
 const skip = process.platform === 'win32' ? 'the sockets of this test are files' : false
 

@@ -213,6 +213,6 @@ test('a task for an agent is judged by the arguments of its tool', async t => {
   const running = call('review')
   const { view, request } = await begun
   assert.equal(request.prompt, 'review')
-  service.complete(view.id, 'all is well')
+  void service.complete(view.id, 'all is well')
   assert.match(await running, /all is well/)
 })
