@@ -40,7 +40,9 @@ export async function printGatewayLog(flags: GatewayLogFlags, terminal: Terminal
     return lines
   }
   const lines = await readLines()
-  for (const line of lines.slice(Math.max(0, lines.length - flags.lines))) printLine(line, flags.json, terminal)
+  const last = lines.slice(Math.max(0, lines.length - flags.lines))
+  if (flags.json && !flags.follow) return terminal.out.json({ lines: last.map(line => tryParseJson(line) ?? line) })
+  for (const line of last) printLine(line, flags.json, terminal)
   while (flags.follow) {
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
     // A new gateway moves a large log aside.

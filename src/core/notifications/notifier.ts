@@ -135,15 +135,17 @@ export class Notifier {
 
   /** Takes over the previous generation's subscriptions, if their sessions may still see the resources. */
   adopt(before: Notifier): void {
-    for (const { uri, owner, holders } of before.#resources.all()) {
+    for (const { uri, owner, holders } of [...before.#resources.all()]) {
       const node = this.#graph.upstreams.get(owner.upstream)
       if (node === undefined) continue
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
       // A replaced server does not know the previous one's subscriptions.
       const isSame = old !== undefined && getLiveUpstream(old) === getLiveUpstream(node.upstream)
-      for (const holder of holders) {
+      for (const holder of [...holders]) {
         if ('emit' in holder) continue
         const session = holder as Session
+        // Or the draining generation would still notify it, also about hidden resources.
+        before.removeHolder(uri, session)
         const isKept = this.#mayHold(uri, owner, session)
         if (isKept) this.addHolder(uri, owner, session)
         if (isKept !== isSame) this.#notifyOwner(isKept ? 'subscribe' : 'unsubscribe', owner, session)

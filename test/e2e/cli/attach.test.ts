@@ -156,8 +156,8 @@ test('up, status and down say what they did, and status fails when nothing runs'
   const [logs, last] = await Promise.all([gateway(['logs'], at), gateway(['logs', '--lines', '1', '--json'], at)])
   assert.match(logs.stdout, /^.* info +listening .*attach/m)
   assert.match(logs.stdout, /stopping/)
-  assert.equal(last.stdout.trim().split('\n').length, 1)
-  assert.equal(typeof (JSON.parse(last.stdout) as { message: unknown }).message, 'string')
+  const { lines } = JSON.parse(last.stdout) as { lines: { message: unknown }[] }
+  assert.deepEqual([lines.length, typeof lines[0]?.message], [1, 'string'])
 })
 
 test('the log of a gateway that never ran in the background is said to be missing, with its path', async t => {

@@ -19,7 +19,7 @@ const ASK_NONE: ReadonlySet<string> = new Set([
 ])
 
 /** Words without which a command asks nobody. */
-const WORDS: Readonly<Record<string, readonly string[]>> = { 'cache:purge': ['--all'] }
+const WORDS: Readonly<Record<string, readonly string[]>> = { 'cache:purge': ['--all'], logs: ['x'] }
 
 /** A directory with a configuration, and sockets of as many gateways as are said to run with it. */
 async function gatewaysRun(t: TestContext, count: number): Promise<RunOptions> {

@@ -90,14 +90,14 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     cleanup(t, () => gateway.kill('SIGKILL'))
     await until(() => processesWith(cookie).length === 3, 'they all run')
 
-    const { run, logs, upstream } = await bench(t, escaping(next, 'daemon'))
+    const { run, upstream } = await bench(t, escaping(next, 'daemon'))
     await run('ready')
     await pidsOf(upstream)
     await run('close')
     await upstream.stop()
 
+    // Other tests may leave processes at the same time, which this start ends.
     assert.equal(processesWith(cookie).length, 3)
-    assert.ok(!logs.some(line => line.message.startsWith('killed processes left')))
   })
 })
 
