@@ -8,6 +8,7 @@ import { refuseUntrusted } from './file-trust.ts'
 import type { ConfigEnvironment } from './interpolate.ts'
 import { readText } from './read-text.ts'
 import type { MapTree, ScalarTree, Tree, TreeEntry, ValueOrigin } from './tree.ts'
+import { changeUpstreams } from './tree.ts'
 
 const KEY = 'envFile'
 const MAX_BYTES = 1024 * 1024
@@ -40,14 +41,7 @@ export class EnvFiles {
 
   /** Adds the variables from `upstreams.<name>.envFile` to `env`, whose own variables win. */
   extendServers(tree: Tree): Tree {
-    const upstreams = tree.kind === 'map' ? tree.entries.get('upstreams') : undefined
-    if (tree.kind !== 'map' || upstreams?.tree.kind !== 'map') return tree
-    const servers = [...upstreams.tree.entries].map(([name, entry]): [string, TreeEntry] => [
-      name,
-      entry.tree.kind === 'map' ? { ...entry, tree: this.#extendServer(entry.tree, name) } : entry,
-    ])
-    const extended: TreeEntry = { ...upstreams, tree: { ...upstreams.tree, entries: new Map(servers) } }
-    return { ...tree, entries: new Map([...tree.entries, ['upstreams', extended]]) }
+    return changeUpstreams(tree, (server, name) => this.#extendServer(server, name))
   }
 
   #extendServer(server: MapTree, name: string): MapTree {

@@ -1,15 +1,9 @@
 import type { MapTree, Tree, TreeEntry } from './tree.ts'
+import { changeUpstreams } from './tree.ts'
 
 /** Adds `type` to upstreams without one, as in client settings: `command` is stdio, and `url` http or ws. */
 export function inferTypes(tree: Tree): Tree {
-  const upstreams = tree.kind === 'map' ? tree.entries.get('upstreams') : undefined
-  if (tree.kind !== 'map' || upstreams?.tree.kind !== 'map') return tree
-  const entries = [...upstreams.tree.entries].map(([name, entry]): [string, TreeEntry] => [
-    name,
-    entry.tree.kind === 'map' ? { ...entry, tree: inferType(entry.tree) } : entry,
-  ])
-  const typed: TreeEntry = { ...upstreams, tree: { ...upstreams.tree, entries: new Map(entries) } }
-  return { ...tree, entries: new Map([...tree.entries, ['upstreams', typed]]) }
+  return changeUpstreams(tree, inferType)
 }
 
 function inferType(server: MapTree): MapTree {

@@ -129,3 +129,15 @@ function mergeMaps(base: MapTree, over: MapTree): Tree {
   }
   return { ...base, origin: over.origin, entries }
 }
+
+/** Changes each map under `upstreams`. */
+export function changeUpstreams(tree: Tree, change: (upstream: MapTree, name: string) => MapTree): Tree {
+  const upstreams = tree.kind === 'map' ? tree.entries.get('upstreams') : undefined
+  if (tree.kind !== 'map' || upstreams?.tree.kind !== 'map') return tree
+  const entries = [...upstreams.tree.entries].map(([name, entry]): [string, TreeEntry] => [
+    name,
+    entry.tree.kind === 'map' ? { ...entry, tree: change(entry.tree, name) } : entry,
+  ])
+  const changed: TreeEntry = { ...upstreams, tree: { ...upstreams.tree, entries: new Map(entries) } }
+  return { ...tree, entries: new Map([...tree.entries, ['upstreams', changed]]) }
+}

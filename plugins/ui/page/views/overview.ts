@@ -117,7 +117,6 @@ const TONES: Readonly<Record<string, string>> = { error: 'bad', warning: 'warn',
 /** Pages that resolve a finding. */
 const FINDING_LINKS: Readonly<Record<string, readonly [page: string, text: string]>> = {
   'approvals-waiting': ['approvals', 'Review'],
-  'callers-wait-for-login': ['logins', 'Review'],
 }
 
 /** Finding with its fix. */
