@@ -70,6 +70,7 @@ const PATH_POINTER = /^\/upstreams\/[^/]+\/(command|cwd)$/
 /** `gateway attach` needs no listener. */
 const NO_LISTENERS = /^no listeners/
 const NOT_FOUND = /does not exist|not found on PATH/
+const SECRET_PROGRAM = /^\$\{(exec|keyring):\}: /
 
 /** Creates findings for a configuration that does not load. */
 export function createLoadFindings(thrown: unknown, { terminal }: DoctorContext): DoctorFinding[] {
@@ -104,10 +105,10 @@ async function findSetupError(source: LoadedConfig, terminal: Terminal): Promise
   }
 }
 
-/** A missing program or directory is an error, as the server cannot start. */
+/** A missing program or directory is an error, as the server or gateway cannot start. */
 function createProblemFinding(problem: Problem, cwd: string): DoctorFinding {
   const { pointer, message: why, hint = 'Run gateway validate for details', severity } = problem
-  const isMissing = PATH_POINTER.test(pointer) && NOT_FOUND.test(why)
+  const isMissing = (PATH_POINTER.test(pointer) && NOT_FOUND.test(why)) || SECRET_PROGRAM.test(why)
   const code = isMissing ? 'path-missing' : severity === 'error' ? 'config-invalid' : 'config-doubtful'
   return createFinding(code, { place: formatLocation(problem, cwd), why, hint })
 }

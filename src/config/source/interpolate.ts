@@ -1,5 +1,7 @@
 import { dirname, resolve } from 'node:path'
+import { findProgram } from '../../util/find-program.ts'
 import { appendPointer } from '../../util/finding.ts'
+import { splitPath } from '../../util/platform.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { coerce, isSecretPath } from '../schema-messages.ts'
 import type { Problem, ReportProblem } from '../problem.ts'
@@ -151,11 +153,23 @@ class Interpolator {
     const command =
       kind === 'exec' ? splitWords(inner, part => this.#fillPart(part, location)) : this.#fillParts(inner, location)
     if (command === undefined) return undefined
-    const output = this.commands.getOutput(kind, command, this.#getDirectory(location.scalar))
+    const cwd = this.#getDirectory(location.scalar)
+    const output = this.commands.getOutput(kind, command, cwd)
     if ('why' in output) return void this.#refuse(location, output.why, output.hint)
-    if (output.isPlaceholder === true) this.broken.add(location.pointer)
-    else this.#addSecret(output.text)
+    if ('program' in output) {
+      this.broken.add(location.pointer)
+      this.#warnOfMissingProgram(kind, output.program, cwd, location)
+    } else this.#addSecret(output.text)
     return output.text
+  }
+
+  #warnOfMissingProgram(kind: 'exec' | 'keyring', program: string, cwd: string, location: ScalarLocation): void {
+    if (findProgram(program, splitPath(this.#environment.PATH), cwd) !== undefined) return
+    const [reason, fix] = /[/\\]/.test(program)
+      ? ['is not an executable file', 'correct the path, or make it executable']
+      : ['not found on PATH', 'install it']
+    const hint = kind === 'keyring' ? `${fix}, or set another program in secrets.keyring` : fix
+    this.#addProblem(location, `\${${kind}:}: ${program} ${reason}`, hint, 'warning')
   }
 
   #getDirectory(scalar: ScalarTree): string {

@@ -131,7 +131,9 @@ const LOOKUPS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 const PLACEHOLDER_OUTPUT = 'not-run'
 
 type CommandOutcome =
-  { readonly text: string; readonly isPlaceholder?: boolean } | { readonly why: string; readonly hint?: string }
+  | { readonly text: string }
+  | { readonly text: string; /** Not run yet. */ readonly program: string }
+  | { readonly why: string; readonly hint?: string }
 
 /** Commands of a configuration; equal ones run once per load. */
 export class SecretCommands {
@@ -155,11 +157,10 @@ export class SecretCommands {
     if (argv === undefined) return { why: 'no keyring available', hint: 'set its command in "secrets.keyring"' }
     const [program = ''] = argv
     if (program === '') return { why: `\${${kind}:} is empty`, hint: `write \${${kind}:…}` }
-    if (this.#outputs === 'leave') return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
     const key = getCommandKey({ argv, cwd })
-    const output = this.#outputs.get(key)
+    const output = this.#outputs === 'leave' ? undefined : this.#outputs.get(key)
     if (output === undefined) this.#pending.set(key, { argv, cwd })
-    if (output === undefined) return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
+    if (output === undefined) return { text: PLACEHOLDER_OUTPUT, program }
     // Report only the program, as arguments may be secret.
     return 'text' in output ? output : { why: `${program} ${output.why}` }
   }

@@ -158,6 +158,14 @@ const MACHINE_FAULTS: readonly Fault[] = [
   },
   {
     code: 'path-missing',
+    names: /gateway\.yaml:\d+:\d+ \/upstreams\/files\/env\/KEY .*no-such-vault/,
+    prepare: sets(
+      '  files: { type: stdio, command: node, args: [server.mjs], env: { KEY: "${exec:no-such-vault key}" } }',
+    ),
+    cure: lab => lab.write('bin/no-such-vault', '#!/bin/sh\n', 0o755),
+  },
+  {
+    code: 'path-missing',
     names: /uvx not found on PATH/,
     prepare: sets('  files: { type: stdio, command: uvx, args: [mcp-server-git] }'),
     cure: lab => lab.write('bin/uvx', '#!/bin/sh\n', 0o755),
