@@ -184,10 +184,10 @@ function hashPins(pins: UpstreamPins): string {
   return hashValue(Object.fromEntries([...pins].map(([key, { hash }]) => [key, hash])))
 }
 
-/** Reloads the running gateway, if there is one. */
+/** Lets the running gateway, if there is one, read the lock again. */
 async function reloadGateway(call: CommandCall): Promise<void> {
   try {
-    await call.withGateway('running', ask => ask('reload'))
+    await call.withGateway('running', ask => ask('reload', { same: true }))
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: unknown }
     if (code !== 'GW_NO_GATEWAY') call.err.line(`the running gateway could not reload: ${toOneLine(String(message))}`)

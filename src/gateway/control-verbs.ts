@@ -28,6 +28,8 @@ const LINES = 100
 interface VerbOptions extends RequestOptions {
   /** Aborts when the gateway closes. */
   readonly ending: AbortSignal
+  /** Builds the running configuration again, so that plugins read their files. */
+  rebuild(): Promise<object>
 }
 
 interface VerbDeps {
@@ -59,7 +61,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['catalogue.list', (gateway, params) => Promise.resolve(listKnownEntries(gateway.generation.graph, params))],
   ['listing', (gateway, params) => listShownTools(gateway.generation.graph, checkProfileParam(gateway, params))],
   ['client.request', sendClientRequest],
-  ['reload', gateway => gateway.reload()],
+  ['reload', (gateway, { same }, { rebuild }) => (same === true ? rebuild() : gateway.reload())],
   ['tasks.list', (gateway, params) => Promise.resolve(listHostedTasks(gateway.generation.graph, params))],
   ['tasks.cancel', async (gateway, params) => cancelHostedTask(gateway.generation.graph, params)],
   ['upstream.start', (gateway, params) => startUpstream(getUpstreamHandle('upstream.start', gateway, params))],

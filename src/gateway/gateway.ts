@@ -262,11 +262,15 @@ export class Gateway {
    * of lists that changed. Without a source, `load` of the options returns the configuration.
    * @throws GatewayError if the configuration is invalid; the running generation stays unchanged then.
    */
-  async reload(source?: LoadedConfig | JsonObject): Promise<ConfigChanges> {
+  reload(source?: LoadedConfig | JsonObject): Promise<ConfigChanges> {
+    return this.#replaceGeneration(async () => source ?? (await this.#loadConfig()))
+  }
+
+  async #replaceGeneration(load: () => Promise<LoadedConfig | JsonObject>, isRebuild = false): Promise<ConfigChanges> {
     try {
-      const replaced = await this.#generations.replace(async () => source ?? (await this.#loadConfig()))
+      const replaced = await this.#generations.replace(load)
       this.#followLogs()
-      this.#gate.removeFinding('config-refused')
+      if (!isRebuild) this.#gate.removeFinding('config-refused')
       this.#events.emit('reloaded', replaced)
       return replaced.changes
     } catch (thrown) {
@@ -385,7 +389,8 @@ export class Gateway {
    * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or the verb's own error.
    */
   control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    return runVerb(this, verb, params, { ...options, ending: this.#lifecycle.ending.signal })
+    const rebuild = (): Promise<object> => this.#replaceGeneration(() => Promise.resolve(this.generation.written), true)
+    return runVerb(this, verb, params, { ...options, rebuild, ending: this.#lifecycle.ending.signal })
   }
 }
 

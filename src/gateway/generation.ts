@@ -96,6 +96,8 @@ export interface GatewayDeps {
 
 /** A loaded configuration with its graph. */
 export interface Generation {
+  /** The configuration without the changes of plugins. */
+  readonly written: LoadedConfig
   readonly loaded: LoadedConfig
   readonly graph: RuntimeGraph
   readonly plugins: readonly ChosenPlugin[]
@@ -204,7 +206,7 @@ function assembleGeneration(
   })
   const names = Object.keys(loaded.config.listeners)
   const added = new Set(names.filter(name => config.listeners[name] === undefined))
-  return { loaded, graph, plugins, neighbours, added }
+  return { written, loaded, graph, plugins, neighbours, added }
 }
 
 function createUpstreams(

@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 import { directory, gateway, serving } from './run.ts'
 
 const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
@@ -132,6 +133,25 @@ test('a server that changes its mind while it runs is withheld at once, and back
   assert.equal(accepted.code, 0, accepted.stderr)
   assert.deepEqual(back, ['mind__say', 'mind__add'])
   assert.equal(called.error, undefined)
+})
+
+test('"lock" makes a running gateway read gateway.lock, and not the edits of gateway.yaml', async t => {
+  const { cwd, offers } = await scene(t)
+  await gateway(['lock'], { cwd })
+  const { logged } = serving(t, ['serve'], { cwd })
+  const client = await testClient(String((await logged('listening'))['url']))
+  cleanup(t, () => client.close())
+  const names = async (): Promise<unknown> =>
+    ((await client.request('tools/list')).result?.['tools'] as { name: string }[]).map(({ name }) => name)
+  await names()
+  await offers({ tools: [add, say, { ...add, name: 'sum' }], instructions: 'Add first.' })
+  await until(async () => /sum/.test((await gateway(['lock', '--check'], { cwd })).stdout))
+  const edited = (await readFile(join(cwd, 'gateway.yaml'), 'utf8')).replace('"mind":{', '"mind":{"prefix":"other_",')
+  await writeFile(join(cwd, 'gateway.yaml'), edited)
+  const locked = await gateway(['lock', 'mind'], { cwd })
+
+  assert.equal(locked.code, 0, locked.stderr)
+  assert.deepEqual(await names(), ['mind__add', 'mind__say', 'mind__sum'])
 })
 
 test('a lock that is changed on disk is read anew with --watch, and a broken one leaves things as they are', async t => {
