@@ -112,6 +112,10 @@ export class Cluster implements PeerDirectory {
     return isLocal ? undefined : address
   }
 
+  get replicas(): readonly ReplicaEntry[] {
+    return this.directory.entries
+  }
+
   listReplicas(): Promise<readonly ReplicaEntry[]> {
     return this.directory.refresh()
   }

@@ -78,6 +78,8 @@ export type ServeForwarded = (request: IncomingMessage, response: ServerResponse
 /** Replicas that serve the same clients. Ids name the replica that owns their state. */
 export interface PeerDirectory {
   readonly sealing: SealingKeys
+  /** Live replicas at the last refresh, including this one. */
+  readonly replicas?: readonly { readonly id: string; readonly address: string }[]
   /** Creates a session id for this replica. */
   createSessionId(): string
   /** Registers a listener for forwarded requests. */

@@ -155,6 +155,7 @@ async function sendClientRequest(gateway: VerbDeps, params: JsonObject, { signal
 }
 
 async function getStatus(gateway: VerbDeps): Promise<object> {
+  const { peers } = gateway.generation.graph.hooks.services
   const rows = [...gateway.upstreams.values()].map(one => one.status())
   const trees = rows.map(({ pid, runtime }) => {
     const pids = [pid, ...(runtime?.instances.map(instance => instance.pid) ?? [])]
@@ -172,6 +173,7 @@ async function getStatus(gateway: VerbDeps): Promise<object> {
     },
     listeners: gateway.listeners.map(({ name, type, url }) => ({ name, type, url })),
     load: gateway.load,
+    replicas: peers?.replicas?.map(one => ({ ...one, isSelf: one.id === peers.sealing.replicaId })),
     health: gateway.health,
     upstreams: rows.map((row, index) => {
       const measured = trees[index]?.flatMap(pid => sizes.get(pid) ?? []) ?? []

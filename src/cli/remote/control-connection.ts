@@ -109,6 +109,8 @@ export interface PsOutput {
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
   readonly load?: Load
+  /** Replicas of the same cluster, including this one. */
+  readonly replicas?: readonly { readonly id: string; readonly address: string; readonly isSelf: boolean }[]
   /** Absent for an older gateway. */
   readonly health?: Health
   readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]

@@ -1,6 +1,8 @@
 import { relative } from 'node:path'
 import type { ConfigChanges, NameChanges, UpstreamStatus } from '../../api/gateway.ts'
 import type { LogLine, Notification } from '../../api/index.ts'
+import type { ControlClient } from '../../control/client.ts'
+import { GatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { formatBytes, formatDuration, sanitizeText, toOneLine } from '../../util/plain-text.ts'
@@ -17,8 +19,18 @@ const COLUMNS = ['upstream', 'state', 'protocol', 'pid', 'up', 'restarts', 'in f
 /** Columns that a narrow terminal omits, in this order. */
 const OPTIONAL_COLUMNS = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
 
-export function requestPs(flags: ControlFlags, terminal: Terminal): Promise<PsOutput> {
-  return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as PsOutput)
+/** Of several local gateways, replicas need no choice: any one of them lists the others. */
+export async function requestPs(flags: ControlFlags, terminal: Terminal): Promise<PsOutput> {
+  const request = async (client: ControlClient): Promise<PsOutput> =>
+    (await client.request('ps')) as unknown as PsOutput
+  try {
+    return await withControl(flags, terminal, request)
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'GW_MANY_GATEWAYS') throw error
+    const status = await withControl(flags, terminal, request, 'one').catch(() => undefined)
+    if (status?.replicas === undefined || status.replicas.length < Number(error.fields['count'])) throw error
+    return status
+  }
 }
 
 /** Prints the state every second until the gateway stops or the reader closes. */
@@ -39,7 +51,7 @@ export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Termi
 
 /** Formats gateway state; `now` is milliseconds since the epoch. */
 export function formatPs(
-  { gateway, listeners, load, health, upstreams }: PsOutput,
+  { gateway, listeners, load, replicas, health, upstreams }: PsOutput,
   now: number,
   { cwd, out }: Terminal,
 ): string[] {
@@ -58,10 +70,17 @@ export function formatPs(
     `${out.paint('bold', toOneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
     ...formatTable(urls, out, 2),
     ...(load === undefined ? [] : [`  ${formatLoad(load, out)}`]),
+    ...(replicas === undefined ? [] : [`  ${formatReplicas(replicas)}`]),
     '',
     ...formatTable(fitColumns([head, ...rows], out.width), out),
     ...(health === undefined ? [] : formatFindings(health.findings, out)),
   ]
+}
+
+/** `replicas: 2 (r0f3a… at 10.0.0.1:7900, this one; r77b1… at 10.0.0.2:7900)` */
+function formatReplicas(replicas: NonNullable<PsOutput['replicas']>): string {
+  const texts = replicas.map(({ id, address, isSelf }) => `${id} at ${address}${isSelf ? ', this one' : ''}`)
+  return toOneLine(`replicas: ${replicas.length} (${texts.join('; ')})`)
 }
 
 /** Drops optional columns until the others fit; the last column may be truncated. */

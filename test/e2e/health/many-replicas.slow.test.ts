@@ -20,5 +20,11 @@ test('replicas of one configuration on one machine: any of them says who there i
 
   assert.equal(code, 0, stderr)
   assert.equal(stdout.match(/^r[0-9a-f]{16}/gm)?.length, 2, stdout)
-  assert.equal((await gateway(['ps'], { cwd })).code, 4, 'what is about one of them is still asked of one')
+  const status = await gateway(['ps', '--json'], { cwd })
+  const { replicas } = JSON.parse(status.stdout) as { replicas: { isSelf: boolean }[] }
+  assert.deepEqual(replicas.map(({ isSelf }) => isSelf).sort(), [false, true])
+  assert.match((await gateway(['ps'], { cwd })).stdout, /replicas: 2 /)
+  assert.equal((await gateway(['reload'], { cwd })).code, 4, 'what is about one of them is still asked of one')
+  const { findings } = JSON.parse((await gateway(['doctor', '--json'], { cwd })).stdout) as { findings: object[] }
+  assert.doesNotMatch(JSON.stringify(findings), /2 gateways|replica/)
 })
