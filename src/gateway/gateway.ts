@@ -219,11 +219,11 @@ export class Gateway {
   }
 
   /**
-   * Opens the listeners and begins to start the upstreams; `settled` waits for those.
+   * Opens the listeners, then begins to start the upstreams; `settled` waits for those.
    * @throws GatewayError GW_LISTEN, or the error of a plugin's `ready` hook; the gateway is closed then.
    */
   async start(): Promise<void> {
-    this.#startUpstreams()
+    this.#markStarted()
     const { graph, loaded, neighbours } = this.generation
     try {
       await this.#generations.runReadyHooks(this.generation)
@@ -232,6 +232,7 @@ export class Gateway {
       await this.close()
       throw error
     }
+    if (!this.#lifecycle.isClosed) void startUpstreams(this.generation)
   }
 
   /** Resolves when the first attempt of every upstream has succeeded or failed. */
@@ -242,9 +243,13 @@ export class Gateway {
   /** Starts the upstreams without opening a listener, for read-only tools. */
   #startUpstreams(): void {
     if (this.#lifecycle.isStarted) return
-    this.#lifecycle.isStarted = true
-    this.#startedAt = Date.now()
+    this.#markStarted()
     void startUpstreams(this.generation)
+  }
+
+  #markStarted(): void {
+    this.#lifecycle.isStarted = true
+    this.#startedAt ??= Date.now()
   }
 
   /**

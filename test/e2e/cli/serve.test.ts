@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -45,6 +46,20 @@ test('serve says where it listens and what it serves, writes nothing to stdout, 
   assert.deepEqual(result?.['content'], [{ type: 'text', text: 'said' }])
   assert.equal(await exit, 0)
   assert.equal(stdout, '')
+})
+
+test('serve names a port in use before it starts any server', async t => {
+  const web = await server(t)
+  const port = Number(new URL(web.url).port)
+  const touch = { type: 'stdio', command: 'sh', args: ['-c', 'touch started; exec cat'] }
+  const config = { version: 1, listeners: { main: { type: 'http', port } }, upstreams: { touch } }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+
+  const { code, stderr } = await gateway(['serve'], { cwd })
+
+  assert.equal(code, 4)
+  assert.match(stderr, new RegExp(`GW_LISTEN.*:${port}\\b.*in use`))
+  assert.equal(existsSync(join(cwd, 'started')), false)
 })
 
 test('a second signal does not wait for what is still open', async t => {
