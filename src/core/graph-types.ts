@@ -112,6 +112,11 @@ interface CatalogReader {
   getHeaderParams(entry: CatalogEntry): readonly ParamHeader[] | undefined
   getList(name: string, kind: Kind, session: Session): Promise<UpstreamList | undefined>
   applyCatalogTaps(entry: CatalogEntry, viewer: ProfileViewer): CatalogEntry | undefined
+  /** Returns all entries listed so far, and each as this viewer sees it; undefined if hidden. */
+  collectKnownEntries(
+    kind: Kind,
+    viewer: ProfileViewer,
+  ): readonly { readonly entry: CatalogEntry; readonly visible: CatalogEntry | undefined }[]
   findUnsupportedError(exchange: Exchange): RpcError | undefined
   hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean
   isMissing(node: UpstreamNode, kind: Kind): boolean

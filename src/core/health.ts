@@ -1,4 +1,5 @@
 import type { Upstream, UpstreamStatus } from '../api/index.ts'
+import { ANONYMOUS } from '../api/principal.ts'
 import type { GatewayError } from '../errors/errors.ts'
 import { fillTemplate, getOwnerProblem, getErrorMessage } from '../errors/errors.ts'
 import type { Health, HealthFinding, HealthLevel } from '../errors/health.ts'
@@ -22,13 +23,38 @@ export function computeHealth(graph: Graph, standing: readonly HealthFinding[] =
   const nodes = [...graph.upstreams.values()]
   const own = nodes.flatMap(({ upstream }) => describeUpstream(upstream, graph))
   const empty = nodes.length === 0 ? [finding('no-upstreams', { config: 'the configuration' })] : []
-  const all = addPluginFindings([...standing, ...empty, ...own], graph)
+  const hidden = findHiddenTools(graph)
+  const all = addPluginFindings([...standing, ...empty, ...own, ...hidden, ...listFailures(graph)], graph)
   return summarizeFindings(redactValue(all.slice(0, MAX_COUNT), graph.hide).map(removeControlCharacters))
 }
 
+/** Recent errors of plugins, except those in the hook `health`, which have their own finding. */
+function listFailures({ hooks }: Graph): HealthFinding[] {
+  const recent = hooks.failures.filter(({ hook, at }) => hook !== 'health' && Date.now() - at < LONG_AGO_MS)
+  return recent.map(({ plugin, hook, why }) => finding('plugin-failed', { plugin, hook, why }))
+}
+
+/** Finds plugins that hide every tool. Callers with an identity may see more than others, so `auth` is excluded. */
+function findHiddenTools({ catalog, config, hooks }: Graph): HealthFinding[] {
+  const taps = config.auth === undefined ? hooks.listTaps('catalog') : []
+  if (taps.length === 0) return []
+  const viewer = { principal: ANONYMOUS, profile: undefined }
+  try {
+    const known = catalog.collectKnownEntries('tools', viewer)
+    const all = known.map(({ entry }) => entry)
+    if (all[0] === undefined || known.some(({ visible }) => visible !== undefined)) return []
+    const hiding = taps.filter(({ run }) => (run(all, { kind: 'tools', ...viewer }) ?? all).length < all.length)
+    const plugins = [...new Set(hiding.map(({ plugin }) => plugin))].join(', ')
+    return [finding('tools-hidden', { count: all.length, plugins, tool: all[0].exposed })]
+  } catch {
+    // The error of the plugin is a finding itself.
+    return []
+  }
+}
+
 /** Finding about a rejected configuration: `validate` reports errors in the files, the error's hint all others. */
-export function createRefusedFinding({ code, message, hint }: GatewayError): HealthFinding {
-  const refused = finding('config-refused', { why: message })
+export function createRefusedFinding({ code, hint }: GatewayError, why: string): HealthFinding {
+  const refused = finding('config-refused', { why })
   if (/^GW_(CONFIG|PLUGIN)_/.test(code)) return refused
   return { ...refused, fix: `${hint.replace(/\.$/, '')}; then: gateway reload` }
 }

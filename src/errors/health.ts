@@ -78,6 +78,16 @@ export const HEALTH = {
     text: 'the changed configuration was rejected, the previous one remains active: {why}',
     fix: 'gateway validate shows what is wrong; then: gateway reload',
   },
+  'plugin-failed': {
+    level: 'warning',
+    text: 'plugin {plugin} failed in hook {hook}: {why}',
+    fix: 'Fix the plugin; then: gateway reload',
+  },
+  'tools-hidden': {
+    level: 'warning',
+    text: 'clients see none of the {count} known tools: hidden by {plugins}',
+    fix: 'gateway explain {tool} shows why',
+  },
   'plugin-health': {
     level: 'warning',
     text: 'plugin {plugin} failed to report its health: {why}',

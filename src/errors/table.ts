@@ -193,12 +193,12 @@ export const ERRORS = {
   },
   GW_PLUGIN_SETUP: {
     text: 'plugin "{plugin}" failed to set up: {why}',
-    hint: 'The log contains the stack trace.',
+    hint: 'Fix the plugin, or disable it with plugins.{plugin}.enabled: false.',
     exit: 4,
   },
   GW_PLUGIN_FAILED: {
     text: 'plugin "{plugin}" failed in hook "{hook}"',
-    hint: 'The log contains the cause; only this request failed.',
+    hint: 'gateway ps shows the cause; only this request failed.',
     http: 500,
     rpc: RPC.internal,
   },

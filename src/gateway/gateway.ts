@@ -12,6 +12,8 @@ import type {
 } from '../api/gateway.ts'
 import type { Clock, Listener, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
+import type { Problem } from '../config/problem.ts'
+import { formatProblem } from '../config/problem.ts'
 import { UnlistedMethods } from '../core/catalog/upstream-list.ts'
 import type { ClientRoots } from '../core/client-requests/client-roots.ts'
 import { fetchRoots } from '../core/client-requests/client-roots.ts'
@@ -286,7 +288,10 @@ export class Gateway {
   }
 
   #reportRefused(error: GatewayError): void {
-    this.#gate.addFinding(createRefusedFinding(error))
+    const [problem, ...others] = (error.fields.problems ?? []) as readonly Problem[]
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`
+    const place = problem && `${formatProblem(problem, this.generation.loaded.directory)}${more}`
+    this.#gate.addFinding(createRefusedFinding(error, place ?? error.message))
     this.#events.emit('refused', { error })
   }
 

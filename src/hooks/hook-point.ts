@@ -150,12 +150,18 @@ export class HookPoint {
   #named: Set<string> | undefined
   #sealed = false
   readonly #report: (error: unknown) => void
-
+  readonly #onFailure: TapOrigin['onFailure']
   readonly #patience: TapTimeout | undefined
 
-  /** `report` receives errors of safe hooks. */
-  constructor(name: HookName, report: (error: unknown) => void, patience?: TapTimeout) {
+  /** `report` receives errors of safe hooks, `onFailure` those of all taps. */
+  constructor(
+    name: HookName,
+    report: (error: unknown) => void,
+    onFailure: TapOrigin['onFailure'],
+    patience?: TapTimeout,
+  ) {
     this.name = name
+    this.#onFailure = onFailure
     this.#patience = resolvePatience(name, patience)
     this.#report = report
   }
@@ -233,7 +239,7 @@ export class HookPoint {
   #build(taps: readonly Tap[]): TapableHook {
     const hook = this.#createHook()
     for (const tap of taps) {
-      const origin = { plugin: tap.plugin, hook: this.name }
+      const origin = { plugin: tap.plugin, hook: this.name, onFailure: this.#onFailure }
       const options = {
         name: tap.plugin,
         stage: STAGES.indexOf(tap.options.stage ?? 'normal'),

@@ -1,10 +1,10 @@
 import type { Services } from '../api/index.ts'
-import { gatewayError } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { HookName, TapOptions } from './hook-table.ts'
 import { HOOKS } from './hook-table.ts'
 import type { HookTaps } from './hook-taps.ts'
-import type { TapTimeout } from './tap-guard.ts'
+import type { TapOrigin, TapTimeout } from './tap-guard.ts'
 import { guardSync } from './tap-guard.ts'
 import { HookPoint } from './hook-point.ts'
 
@@ -29,6 +29,15 @@ export type PluginHooks = {
 /** Runs a hook; undefined if no tap matches the method or key. */
 type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
 
+/** A plugin's latest error in one hook. */
+interface TapFailure {
+  readonly plugin: string
+  readonly hook: string
+  readonly why: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
 /** Pipeline hooks, selected by method. */
 const METHOD_HOOKS = ['request', 'route', 'call', 'response', 'settled'] as const
 
@@ -41,11 +50,24 @@ export class Hooks {
   /** By method; unknown methods share one entry, so that peers cannot grow the map. */
   readonly #byMethod = new Map<string, MethodRunners>()
   #services: Services | undefined
+  readonly #failures = new Map<string, TapFailure>()
 
-  /** `report` receives errors of safe hooks. Without `patience` promises have no timeout. */
-  constructor(report: (error: unknown) => void, patience?: TapTimeout) {
-    const points = Object.keys(HOOKS).map(name => [name, new HookPoint(name as HookName, report, patience)] as const)
+  /**
+   * `report` receives errors of safe hooks. Without `patience` promises have no timeout. `describe` makes an error
+   * readable for the owner.
+   */
+  constructor(report: (error: unknown) => void, patience?: TapTimeout, describe = getErrorMessage) {
+    const onFailure = ({ plugin, hook }: TapOrigin, cause: unknown): void =>
+      void this.#failures.set(`${plugin} ${hook}`, { plugin, hook, why: describe(cause), at: Date.now() })
+    const points = Object.keys(HOOKS).map(
+      name => [name, new HookPoint(name as HookName, report, onFailure, patience)] as const,
+    )
     this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
+  }
+
+  /** Latest error of each tap that failed. */
+  get failures(): readonly TapFailure[] {
+    return [...this.#failures.values()]
   }
 
   getRunner<N extends HookName>(name: N, selector?: string): Runner<N> {

@@ -9,6 +9,8 @@ const TIMEOUT_SHARE = 0.9
 export interface TapOrigin {
   readonly plugin: string
   readonly hook: string
+  /** Receives errors that are not the plugin's answer. */
+  readonly onFailure?: (origin: TapOrigin, cause: unknown) => void
 }
 
 /** Timeout of a tap's promise, in milliseconds, and its clock. */
@@ -88,7 +90,8 @@ export function withTimeout(
   if (patience === undefined) return value
   const { clock, ms } = patience
   return new Promise((resolve, reject) => {
-    const takeBack = clock.after(ms, () => reject(gatewayError('GW_PLUGIN_TIMEOUT', { ...origin, ms })))
+    const { plugin, hook } = origin
+    const takeBack = clock.after(ms, () => reject(gatewayError('GW_PLUGIN_TIMEOUT', { plugin, hook, ms })))
     value.then(
       settled => {
         takeBack()
@@ -109,8 +112,11 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 /** Converts an error of a tap. */
 export function toTapError(origin: TapOrigin, cause: unknown): GatewayError {
+  const { plugin, hook, onFailure } = origin
   // Gateway errors keep their code; other errors are bugs in the plugin.
-  return cause instanceof GatewayError ? cause : gatewayError('GW_PLUGIN_FAILED', { ...origin, cause })
+  const isAnswer = cause instanceof GatewayError
+  if (!isAnswer || cause.code === 'GW_PLUGIN_TIMEOUT') onFailure?.(origin, cause)
+  return isAnswer ? cause : gatewayError('GW_PLUGIN_FAILED', { plugin, hook, cause })
 }
 
 type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown

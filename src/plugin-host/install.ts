@@ -6,7 +6,7 @@ import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Fetch, Handles, Log, Programs, SharedStore } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import type { LocateFinding } from './plugin-failure.ts'
-import { locateInPluginFile } from './plugin-failure.ts'
+import { describePluginError, locateInPluginFile } from './plugin-failure.ts'
 import { checkPluginOptions, runPluginCheck } from './options.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
 import type { PrivatePath } from '../util/private-path.ts'
@@ -52,6 +52,7 @@ export async function installPlugins(chosen: readonly ChosenPlugin[], context: I
   const hooks = new Hooks(
     error => log.error(getErrorMessage(error), error instanceof GatewayError ? { ...error.fields } : {}),
     patience,
+    error => describePluginError(error, context.directory),
   )
   try {
     let store: SharedStore | undefined

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
+import { relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
 import type { ErrorCode, GatewayError } from '../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
+import { listPluginCode } from './plugin-code.ts'
 
 /** Adds the position in the configuration files to a finding. */
 export type LocateFinding = (finding: Finding) => Problem
@@ -65,6 +67,18 @@ async function checkSyntaxLocation(thrown: unknown, url: string): Promise<Proble
     ),
   )
   return parseMarkedLocation(text)
+}
+
+const FRAME = /^ +at .*?(file:\/\/[^)?\s]+)\S*?:(\d+:\d+)\)?$/gm
+
+/** Describes an error with its position in a plugin: `TypeError: no such tool at plugins/mine.ts:12:5`. */
+export function describePluginError(thrown: unknown, directory: string): string {
+  if (!(thrown instanceof Error)) return String(thrown)
+  const text = thrown.name === 'Error' || thrown.name === 'GatewayError' ? thrown.message : String(thrown)
+  const frames = [...(thrown.stack ?? '').matchAll(FRAME)].map(([, url = '', at = '']) => [fileURLToPath(url), at])
+  const code = new Set(listPluginCode())
+  const [file, at] = frames.find(([path = '']) => code.has(path)) ?? []
+  return file === undefined ? text : `${text} at ${relative(directory, file)}:${at}`
 }
 
 function getFilePath(file: string): string {

@@ -91,8 +91,9 @@ export async function checkConfiguration({ source, terminal }: DoctorContext): P
     .map(problem => createProblemFinding(problem, terminal.cwd))
   const broken = await findSetupError(source, terminal)
   if (broken === undefined) return warnings
-  const { message: reason, hint } = broken
-  return [...warnings, createFinding('plugin-broken', { why: reason, hint })]
+  const [problem] = (broken.fields['problems'] ?? []) as readonly Problem[]
+  const why = [...(problem === undefined ? [] : [formatLocation(problem, terminal.cwd)]), broken.message].join(' ')
+  return [...warnings, createFinding('plugin-broken', { why, hint: broken.hint })]
 }
 
 /** Builds an unstarted gateway and returns its setup error, if any. */

@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import { defineFindings, summarizeFindings, type HealthFinding } from '../../../src/errors/health.ts'
 import { type Plugin } from '../../../src/plugin.ts'
 import { definePlugin } from '../../fixtures/define-plugin.ts'
-import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
 import { hashOf } from '../rules/keys.ts'
+import { directoryWith } from '../../fixtures/sandbox.ts'
 import { listenOn } from '../../fixtures/listen.ts'
 
 const tools = { run: () => 'x' }
@@ -58,6 +59,25 @@ test('a configuration that is valid and was refused for its port is not sent to 
   const [finding] = gateway.gateway.health.findings
   assert.equal(finding?.code, 'config-refused')
   assert.match(finding.fix, /^Choose another port or host.*; then: gateway reload$/)
+})
+
+test('the error of a plugin is a finding with its line, at run time and when a reload refuses the plugin', async t => {
+  const plugin = (body: string): string =>
+    `export default {\n  name: 'mine',\n  setup({ hooks }) {\n    ${body}\n  },\n}\n`
+  const directory = directoryWith(t, {
+    'mine.mjs': plugin("hooks.request.tap({ methods: ['tools/call'] }, () => hooks.no.such)"),
+    'broken.mjs': plugin("throw new Error('no room')"),
+  })
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const configWith = (file: string) => ({ plugins: { mine: { use: file } } })
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: configWith('./mine.mjs'), directory }))
+  const client = closeAfter(t, await testClient(gateway))
+  await client.request('tools/call', { name: 'web__run' })
+  await assert.rejects(gateway.gateway.reload({ version: 1, upstreams: {}, ...configWith('./broken.mjs') }))
+
+  const summaries = gateway.gateway.health.findings.map(({ code, summary }) => `${code} ${summary}`)
+  assert.match(summaries.join('\n'), /^config-refused .*broken\.mjs:4:11 .*no room/m)
+  assert.match(summaries.join('\n'), /^plugin-failed .*TypeError: .* at mine\.mjs:4:\d+$/m)
 })
 
 test('plugins add findings, change them, and one that fails is a finding itself while the others are heard', async t => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createPins } from '../../../../plugins/pins/definition.ts'
 import { writeLock } from '../../../../plugins/pins/lock-file.ts'
-import { type JsonObject } from '../../../../src/plugin.ts'
+import { type JsonObject, type PluginApi } from '../../../../src/plugin.ts'
 import { definePlugin } from '../../../fixtures/define-plugin.ts'
 import { closeAfter, testClient, TestClock } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -37,6 +37,23 @@ async function certified(t: TestContext, days: number): Promise<Ill> {
       const next = issue(90)
       writeFileSync(join(directory, 'cert.pem'), next.cert)
       writeFileSync(join(directory, 'key.pem'), next.key)
+      await gateway.gateway.reload(gateway.gateway.generation.loaded)
+    },
+  }
+}
+
+/** A gateway with a plugin that taps no more after a reload. */
+async function mended(t: TestContext, tap: (hooks: PluginApi['hooks']) => void): Promise<Ill> {
+  let isMended = false
+  const broken = definePlugin({ name: 'broken', setup: ({ hooks }) => (isMended ? undefined : tap(hooks)) })
+  const gateway = await gatewayOf(t, {}, { upstreams: { web: await web(t) }, plugins: [broken] })
+  const client = closeAfter(t, await testClient(gateway))
+  await client.request('tools/list')
+  await client.request('tools/call', { name: 'web__run' })
+  return {
+    gateway,
+    async cure() {
+      isMended = true
       await gateway.gateway.reload(gateway.gateway.generation.loaded)
     },
   }
@@ -107,6 +124,17 @@ export const ILLS: Readonly<Record<string, Case>> = {
       await gateway.gateway.reload({ version: 1, upstreams: { x: { type: 'nothing' } } }).catch(() => undefined)
       return { gateway, cure: () => gateway.gateway.reload(good) }
     },
+  },
+  'plugin-failed': {
+    level: 'warning',
+    fix: /Fix the plugin; then: gateway reload/,
+    make: t =>
+      mended(t, hooks => hooks.request.tap({ methods: ['tools/call'] }, () => Promise.reject(new Error('no room')))),
+  },
+  'tools-hidden': {
+    level: 'warning',
+    fix: /gateway explain web__run/,
+    make: t => mended(t, hooks => hooks.catalog.tap((all, { kind }) => (kind === 'tools' ? [] : all))),
   },
   'plugin-health': {
     level: 'warning',
