@@ -122,6 +122,6 @@ async function findNextCommand(terminal: Terminal): Promise<'init' | 'serve' | '
   const file = await findConfigFile({}, terminal).catch(() => undefined)
   if (file === undefined) return 'init'
   const { findLivingSockets } = await import('../control/sockets.ts')
-  const sockets = await findLivingSockets({ file, env: environment['GATEWAY_ENV'], environment }).catch(() => [])
+  const sockets = await findLivingSockets({ file, env: undefined, environment }).catch(() => [])
   return sockets.length > 0 ? 'ps' : 'serve'
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { LoadedConfig } from '../config/index.ts'
-import { withConfig } from '../config/index.ts'
+import { getEnvironmentName, withConfig } from '../config/index.ts'
 import type { Terminal } from './output/terminal.ts'
 
 const HASH_DIGITS = 16
@@ -32,7 +32,7 @@ function getStateBase({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Terminal['environm
 
 /** Formats the flags that select a configuration: `-c gateway.yaml --env prod`. */
 export function formatConfigFlags(file: string, env: string | undefined, { cwd, environment }: Terminal): string {
-  const name = (env ?? environment['GATEWAY_ENV']) || undefined
+  const name = getEnvironmentName({ env, environment })
   return `-c ${relative(cwd, file)}${name === undefined ? '' : ` --env ${name}`}`
 }
 

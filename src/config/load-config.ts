@@ -150,8 +150,8 @@ async function findConfigFile({
   return file === undefined ? findConfig(cwd, environment.HOME ?? environment.USERPROFILE) : resolve(cwd, file)
 }
 
-/** Name from `--env` or GATEWAY_ENV; undefined if it is empty. */
-function getEnvironmentName({ env, environment }: Pick<LoadOptions, 'env' | 'environment'>): string | undefined {
+/** Returns the name from `--env` or GATEWAY_ENV; undefined if it is empty. */
+export function getEnvironmentName({ env, environment }: Pick<LoadOptions, 'env' | 'environment'>): string | undefined {
   return (env ?? environment.GATEWAY_ENV) || undefined
 }
 

@@ -21,8 +21,8 @@ export { isListening, removeStaleSocket }
 
 /** Identifies a configuration, and so its sockets. */
 export interface ControlSocketKey {
-  /** Configuration file and environment. */
   readonly file: string | undefined
+  /** Environment name; default: GATEWAY_ENV. */
   readonly env: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
 }
@@ -138,8 +138,9 @@ const KEY_LENGTH = 16
 const MAX_NAME_LENGTH = KEY_LENGTH + '.4194304.sock'.length
 
 /** Configuration file and environment hash. */
-function hashSocketName({ file, env = '' }: ControlSocketKey): string {
-  const text = JSON.stringify([file === undefined ? null : resolveRealPath(file), env])
+function hashSocketName({ file, env, environment }: ControlSocketKey): string {
+  const name = env ?? environment.GATEWAY_ENV ?? ''
+  const text = JSON.stringify([file === undefined ? null : resolveRealPath(file), name])
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)
 }
 

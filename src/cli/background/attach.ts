@@ -101,11 +101,7 @@ async function connectOrStart(flags: AttachFlags, host: Host): Promise<Socket> {
 /** Returns the socket of `--config`. Without it, `gateway up` searches for the configuration. */
 function getNamedSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
   if (config === undefined) return undefined
-  return getAttachSocketPath({
-    file: resolve(cwd(), config),
-    env: env ?? environment.GATEWAY_ENV,
-    environment,
-  })
+  return getAttachSocketPath({ file: resolve(cwd(), config), env, environment })
 }
 
 /** Returns the running or newly started gateway's socket. */

@@ -39,15 +39,16 @@ export async function printGatewayLog(flags: GatewayLogFlags, terminal: Terminal
     rest = lines.pop() ?? ''
     return lines
   }
+  const printLine = createLinePrinter(flags.json, terminal)
   const lines = await readLines()
   const last = lines.slice(Math.max(0, lines.length - flags.lines))
   if (flags.json && !flags.follow) return terminal.out.json({ lines: last.map(line => tryParseJson(line) ?? line) })
-  for (const line of last) printLine(line, flags.json, terminal)
+  for (const line of last) printLine(line)
   while (flags.follow) {
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
     // A new gateway moves a large log aside.
     if ((await stat(file)).size < offset) offset = 0
-    for (const line of await readLines()) printLine(line, flags.json, terminal)
+    for (const line of await readLines()) printLine(line)
   }
 }
 
@@ -62,14 +63,16 @@ async function readFrom(file: string, start: number): Promise<Buffer> {
   }
 }
 
-function printLine(line: string, isJson: boolean, { out }: Terminal): void {
-  const entry = tryParseJson(line)
-  if (isJson || !isObject(entry)) return out.line(isJson ? line : sanitizeText(line))
-  const { time, level, message, ...fields } = entry
-  const known = LEVELS.find(one => one === level) ?? 'info'
-  const write = (text: string): void => out.line(text)
-  createLog({ level: 'debug', format: 'pretty', write, time: () => new Date(String(time)) })[known](
-    String(message),
-    fields,
-  )
+/** Creates a function that prints log lines for people; with JSON, unchanged. */
+function createLinePrinter(isJson: boolean, { out }: Terminal): (line: string) => void {
+  let time = new Date()
+  const log = createLog({ level: 'debug', format: 'pretty', write: text => out.line(text), time: () => time })
+  return line => {
+    const entry = isJson ? undefined : tryParseJson(line)
+    if (!isObject(entry) || Number.isNaN(Date.parse(String(entry.time))))
+      return out.line(isJson ? line : sanitizeText(line))
+    const { time: at, level, message, ...fields } = entry
+    time = new Date(String(at))
+    log[LEVELS.find(one => one === level) ?? 'info'](String(message), fields)
+  }
 }

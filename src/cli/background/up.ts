@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { getEnvironmentName } from '../../config/index.ts'
 import { connectSocket, getAttachSocketPath } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
@@ -41,8 +42,8 @@ const CONFIG_EXIT_CODE = 3
 export async function resolveBackground(flags: BackgroundFlags, terminal: Terminal): Promise<BackgroundGateway> {
   const { environment } = terminal
   const config = await findConfigFile(flags, terminal)
-  const env = (flags.env ?? environment['GATEWAY_ENV']) || undefined
-  const socket = getAttachSocketPath({ file: config, env, environment })
+  const env = getEnvironmentName({ env: flags.env, environment })
+  const socket = getAttachSocketPath({ file: config, env: flags.env, environment })
   const directory = getStateDirectory({ file: config, env }, terminal) ?? dirname(socket)
   return { config, socket, log: join(directory, 'gateway.log') }
 }
@@ -204,15 +205,26 @@ function isAlive(pid: number): boolean {
 }
 
 /** Gateway state with its log and whether clients can attach. */
-export interface GatewayStatus extends PsOutput {
+interface GatewayStatus extends PsOutput {
   readonly background: BackgroundGateway & { readonly attachable: boolean }
 }
 
-/**
- * Returns the running gateway's state.
- * @throws GatewayError GW_NO_GATEWAY
- */
-export async function readStatus(flags: ControlFlags, terminal: Terminal): Promise<GatewayStatus> {
+/** Prints the running gateway's state, or how to start it. */
+export async function runStatus(flags: ControlFlags & JsonFlags, terminal: Terminal): Promise<number> {
+  const { out } = terminal
+  try {
+    const state = await readStatus(flags, terminal)
+    if (flags.json) out.json(state)
+    else for (const line of formatStatus(state, terminal)) out.line(line)
+    return 0
+  } catch (error) {
+    if (flags.json || !(error instanceof GatewayError) || error.code !== 'GW_NO_GATEWAY') throw error
+    out.line(`not running: start it with gateway up ${String(error.fields.config)}`)
+    return error.entry.exit ?? 1
+  }
+}
+
+async function readStatus(flags: ControlFlags, terminal: Terminal): Promise<GatewayStatus> {
   const now = await requestPs(flags, terminal)
   const config = flags.config ?? (flags.socket === undefined ? undefined : now.gateway.config)
   const background = await resolveBackground({ config, env: flags.env }, terminal)
@@ -229,7 +241,7 @@ export async function findAttachSocket(flags: BackgroundFlags, terminal: Termina
   throw gatewayError('GW_NO_GATEWAY', { config: formatConfigFlags(background.config, flags.env, terminal) })
 }
 
-export function formatStatus(state: GatewayStatus, terminal: Terminal): string[] {
+function formatStatus(state: GatewayStatus, terminal: Terminal): string[] {
   const { background, ...now } = state
   const { out } = terminal
   const attach = background.attachable

@@ -1,5 +1,4 @@
 import { integer, string } from '@oclif/core/flags'
-import { GatewayError } from '../../errors/errors.ts'
 import { getPlatform } from '../../util/platform.ts'
 import { booleanFlag, CONFIG_FLAGS, CONTROL_FLAGS, createCommand, JSON_FLAG } from '../command.ts'
 
@@ -80,18 +79,10 @@ export const BACKGROUND_COMMANDS = {
       'to-attach': booleanFlag({ hidden: true, summary: 'Print only the socket for attaching.' }),
       ...CONTROL_FLAGS,
     },
-    async run({ flags, terminal, print }) {
-      const { findAttachSocket, readStatus, formatStatus } = await import('../background/up.ts')
+    async run({ flags, terminal }) {
+      const { findAttachSocket, runStatus } = await import('../background/up.ts')
       if (flags['to-attach']) return terminal.out.json(await findAttachSocket(flags, terminal))
-      const now = await readStatus(flags, terminal).catch((error: unknown) => {
-        if (flags.json || !(error instanceof GatewayError) || error.code !== 'GW_NO_GATEWAY') throw error
-        return error
-      })
-      if (now instanceof GatewayError) {
-        terminal.out.line(`not running: start it with gateway up ${String(now.fields['config'])}`)
-        return now.entry.exit
-      }
-      print(now, () => formatStatus(now, terminal))
+      return runStatus(flags, terminal)
     },
   }),
 }

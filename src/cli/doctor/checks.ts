@@ -125,7 +125,7 @@ function formatLocation({ file, line, col, pointer }: Problem, cwd: string): str
 export async function checkRunning({ file: config, flags, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   if (config === undefined) return []
   const { environment } = terminal
-  const socketKey = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
+  const socketKey = { file: config, env: flags.env, environment }
   const sockets = flags.socket === undefined ? await findLivingSockets(socketKey).catch(() => []) : [flags.socket]
   if (sockets.length === 0) return [createFinding('not-running', { config })]
   return (await Promise.all(sockets.map(requestHealth))).flat()

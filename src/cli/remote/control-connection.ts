@@ -2,7 +2,6 @@ import type { UpstreamStatus } from '../../api/gateway.ts'
 import type { Load } from '../../api/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import { connectControl } from '../../control/client.ts'
-import type { ControlSocketKey } from '../../control/sockets.ts'
 import { findAllLivingSockets, isListening, findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
@@ -52,9 +51,7 @@ async function findSocket(
   const { cwd, environment } = terminal
   if (flags.socket !== undefined) return resolveSocketAddress(flags.socket, cwd, getPlatform())
   const file = await findConfigFile(flags, terminal)
-  const env = flags.env ?? environment['GATEWAY_ENV']
-  const socketKey: ControlSocketKey = { file, env, environment }
-  const living = await findLivingSockets(socketKey)
+  const living = await findLivingSockets({ file, env: flags.env, environment })
   const [only, ...more] = living
   if (only === undefined) return findConfiguredSocket(file, flags, terminal)
   if (more.length === 0 || which === 'one') return only

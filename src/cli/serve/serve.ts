@@ -84,8 +84,7 @@ export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(reload)
   const logListeners = createListenerLogger(gateway, log)
-  const env = flags.env ?? environment['GATEWAY_ENV']
-  const control = serveControl({ gateway, env, terminal, log, host })
+  const control = serveControl({ gateway, env: flags.env, terminal, log, host })
   const onConfigApplied = (current: LoadedConfig): void => {
     running = current
     follow(current)
@@ -115,7 +114,7 @@ export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host
     ...{ ended: waitUntilEnded, hangUp: reload },
   }
   return runGateway(gateway, { host, log, ...callbacks }).catch(async (failure: unknown) => {
-    throw await explainListenFailure(failure, { file: source.file, env }, terminal)
+    throw await explainListenFailure(failure, { file: source.file, env: flags.env }, terminal)
   })
 }
 
@@ -170,7 +169,7 @@ async function findAttachPath(flags: ServeFlags, terminal: Terminal): Promise<st
   const { environment } = terminal
   const file = await findConfigFile(flags, terminal).catch(() => undefined)
   if (file === undefined) return undefined
-  const path = getAttachSocketPath({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
+  const path = getAttachSocketPath({ file, env: flags.env, environment })
   return flags['as-background'] !== true && (await isListening(path)) ? undefined : path
 }
 
