@@ -126,6 +126,8 @@ export interface RequestOptions {
 /** In-process client name and version. */
 export interface ConnectOptions {
   readonly client?: { readonly name: string; readonly version: string }
+  /** Caller, such as `key:ci`; default: anonymous. */
+  readonly as?: string | undefined
 }
 
 /** Controls one configured server. */

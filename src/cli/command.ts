@@ -162,6 +162,15 @@ export const CONTROL_FLAGS = {
   ...JSON_FLAG,
 }
 
+/** Flag that names the caller of a request. */
+export const CALLER_FLAG = {
+  as: string({
+    parse: rejectEmpty,
+    helpValue: '<caller>',
+    summary: 'Caller: key:<name>, token:<subject> or anonymous (default).',
+  }),
+}
+
 /** Flags that select a running or temporary gateway. */
 export const QUERY_FLAGS = {
   fresh: boolean({

@@ -38,6 +38,11 @@ export const ERRORS = {
     hint: 'gateway tools lists all tools.',
     exit: 2,
   },
+  GW_TOOL_HIDDEN: {
+    text: '{by} refuses "{tool}" for {caller}: {why}',
+    hint: '{command} shows each step.',
+    exit: 6,
+  },
   GW_IMPORT: {
     text: 'cannot import {file}: {why}',
     hint: 'Specify a client configuration with MCP servers, such as .mcp.json.',

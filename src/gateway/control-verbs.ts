@@ -1,5 +1,5 @@
 import type { Load, AuditEvent, Listener } from '../api/index.ts'
-import type { ClientConnection, GatewayEvents, RequestOptions, UpstreamHandle } from '../api/gateway.ts'
+import type { ClientConnection, ConnectOptions, GatewayEvents, RequestOptions, UpstreamHandle } from '../api/gateway.ts'
 import { RpcFailure } from '../api/gateway.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
@@ -42,7 +42,7 @@ interface VerbDeps {
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void
   reload(): Promise<object>
   inspect(): Promise<object>
-  connect(): Promise<ClientConnection>
+  connect(options: ConnectOptions): Promise<ClientConnection>
 }
 
 type Verb = (gateway: VerbDeps, params: JsonObject, options: VerbOptions) => Promise<object>
@@ -137,13 +137,13 @@ async function describeGateway(gateway: VerbDeps, params: JsonObject): Promise<o
 
 /** Sends an in-process client request through the standard pipeline, with limits and records. */
 async function sendClientRequest(gateway: VerbDeps, params: JsonObject, { signal }: VerbOptions): Promise<object> {
-  const { method, params: sent = {} } = params
+  const { method, params: sent = {}, as } = params
   if (typeof method !== 'string' || !isObject(sent))
     throw gatewayError('GW_VERB_PARAMS', {
       verb: 'client.request',
       why: '"method" must be a string and "params" an object',
     })
-  const connection = await gateway.connect()
+  const connection = await gateway.connect(as === undefined ? {} : { as: String(as) })
   try {
     return { result: await connection.request(method, sent, signal === undefined ? {} : { signal }) }
   } catch (error) {

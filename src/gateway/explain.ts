@@ -76,7 +76,7 @@ function parseExplainQuery(params: JsonObject, graph: RuntimeGraph): ExplainQuer
   const wrong = (reason: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why: reason })
   if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of a tool')
   if (args !== undefined && !isObject(args)) throw wrong('"arguments" must be an object')
-  const caller = as === undefined ? ANONYMOUS : findPrincipal(String(as), graph)
+  const caller = findPrincipal(as, graph)
   return {
     tool,
     args,
@@ -86,7 +86,12 @@ function parseExplainQuery(params: JsonObject, graph: RuntimeGraph): ExplainQuer
   }
 }
 
-function findPrincipal(name: string, { config, hooks }: RuntimeGraph): Principal {
+/**
+ * Finds the caller that the owner names; anonymous by default.
+ * @throws GatewayError GW_CALLER_UNKNOWN
+ */
+export function findPrincipal(as: unknown, { config, hooks }: RuntimeGraph): Principal {
+  const name = String(as ?? ANONYMOUS.subject)
   if (name === ANONYMOUS.subject) return ANONYMOUS
   const principal = hooks.services.findCaller?.(name)
   if (principal !== undefined) return principal
@@ -239,7 +244,7 @@ function traceCatalog(raw: CatalogEntry, tool: string, session: Session, { hooks
       return {
         visibleEntry: undefined,
         isRequested,
-        steps: [...steps, createHiddenStep(plugin, entry)],
+        steps: [...steps, createHiddenStep(plugin)],
       }
     if (next !== entry) steps.push(...createChangedSteps(plugin, entry, next))
     entry = next
@@ -254,8 +259,8 @@ function createListedStep({ upstream, original, exposed }: CatalogEntry): Explai
   return { by: 'core', at: 'listing', does: 'passes', text, facts: { upstream, original, exposed } }
 }
 
-function createHiddenStep(by: string, { exposed }: CatalogEntry): ExplainStep {
-  return { by, at: 'listing', does: 'refuses', text: `${exposed} is hidden from this caller` }
+function createHiddenStep(by: string): ExplainStep {
+  return { by, at: 'listing', does: 'refuses', text: 'a rule hides it from this caller' }
 }
 
 function createChangedSteps(by: string, before: CatalogEntry, now: CatalogEntry): ExplainStep[] {

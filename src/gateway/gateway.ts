@@ -36,6 +36,7 @@ import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { runVerb } from './control-verbs.ts'
+import { findPrincipal } from './explain.ts'
 import { GatewayEventEmitter, UpstreamLogFeed } from './event-emitter.ts'
 import type { Generation, GatewayDeps } from './generation.ts'
 import { buildGeneration, openSeal, openState } from './generation.ts'
@@ -348,10 +349,13 @@ export class Gateway {
     await this.#deps.memories?.flush()
   }
 
-  /** Connects a client inside this process, over the standard pipeline. */
+  /**
+   * Connects a client inside this process, over the standard pipeline.
+   * @throws GatewayError GW_CALLER_UNKNOWN
+   */
   async connect(options: ConnectOptions = {}): Promise<ClientConnection> {
     this.#startUpstreams()
-    return connect(this.#gate, options)
+    return connect(this.#gate, findPrincipal(options.as, this.generation.graph), options)
   }
 
   /** Returns a transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */

@@ -50,7 +50,7 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
 }
 
 /** A server's listed entry, as an anonymous client sees it. */
-interface KnownEntryRow {
+export interface KnownEntryRow {
   readonly kind: string
   /** Name for clients; for a hidden entry, its name without any rule. */
   readonly name: string

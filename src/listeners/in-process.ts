@@ -3,8 +3,7 @@ import { PassThrough } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { ClientConnection, ConnectOptions, RequestOptions } from '../api/gateway.ts'
 import { RpcFailure } from '../api/gateway.ts'
-import type { Answer, ClientDescription, Gate } from '../api/index.ts'
-import { ANONYMOUS } from '../plugin.ts'
+import type { Answer, ClientDescription, Gate, Principal } from '../api/index.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import { MODERN_VERSION } from '../protocol/methods.ts'
@@ -18,7 +17,11 @@ import { DuplexConnection } from './duplex/duplex-connection.ts'
 const MAX_LINE = 64 * 1024 * 1024
 
 /** Opens a modern in-process session on the normal pipeline. */
-export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<ClientConnection> {
+export async function connect(
+  gate: Gate,
+  principal: Principal,
+  { client = gate.info }: ConnectOptions,
+): Promise<ClientConnection> {
   const description: ClientDescription = {
     info: client,
     capabilities: {},
@@ -29,7 +32,7 @@ export async function connect(gate: Gate, { client = gate.info }: ConnectOptions
   const session = await gate.openSession({
     id: randomUUID(),
     listener: 'in-process',
-    principal: ANONYMOUS,
+    principal,
     client: description,
     notify: () => false,
   })

@@ -1,5 +1,6 @@
 import { string } from '@oclif/core/flags'
 import {
+  CALLER_FLAG,
   QUERY_FLAGS,
   createCommand,
   CONFIG_FLAGS,
@@ -59,9 +60,11 @@ export const QUERY_COMMANDS = {
       "gateway tools 'files__*'",
       'gateway tools search --json',
       'gateway tools --tokens',
+      'gateway tools --as key:ci',
     ],
     args: { pattern: optionalArgument('Name, glob, or part of the name.') },
     flags: {
+      ...CALLER_FLAG,
       ...QUERY_FLAGS,
       tokens: booleanFlag({
         summary: 'Estimate the tokens of each tool, largest first, with totals.',
@@ -85,7 +88,7 @@ export const QUERY_COMMANDS = {
       '4 the server did not start, 5 the tool or its server returned an error.',
     ],
     usage:
-      'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--socket <file>] [--json]',
+      'call TOOL [KEY=VALUE...] [--args <json>] [--as <caller>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--socket <file>] [--json]',
     examples: [
       'gateway call files__read_file path=README.md',
       `gateway call memory__search_nodes --args '{"query": "gateway"}'`,
@@ -99,6 +102,7 @@ export const QUERY_COMMANDS = {
         helpValue: '<json>',
         summary: 'Arguments as a JSON object; - reads them from stdin.',
       }),
+      ...CALLER_FLAG,
       ...QUERY_FLAGS,
     },
     async run({ args, positionals: [, ...pairs], flags, terminal, host, print }) {
@@ -118,7 +122,7 @@ export const QUERY_COMMANDS = {
       'Pass arguments as for gateway call: a JSON object in --args, KEY=VALUE after the tool name, or both.',
     ],
     usage:
-      'explain TOOL [KEY=VALUE...] [--args <json>] [--as <who>] [--scope <scope>...] [--client <name>] [--profile <name>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--json]',
+      'explain TOOL [KEY=VALUE...] [--args <json>] [--as <caller>] [--scope <scope>...] [--client <name>] [--profile <name>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--json]',
     examples: [
       'gateway explain files__read_file path=README.md',
       'gateway explain files__write_file --as key:ci --args \'{"path":"/etc/passwd"}\'',
@@ -127,10 +131,7 @@ export const QUERY_COMMANDS = {
     takesRest: true,
     args: { tool: requiredArgument('Tool name, as clients see it.') },
     flags: {
-      as: string({
-        helpValue: '<who>',
-        summary: 'Caller: key:<name>, token:<subject> or anonymous (default).',
-      }),
+      ...CALLER_FLAG,
       scope: string({
         helpValue: '<scope>',
         multiple: true,

@@ -14,7 +14,7 @@ import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
 import { withGatewayHandle } from './gateway-handle.ts'
 import type { ToolEntry, ToolParameter } from './tools.ts'
-import { listAllTools, listParameters } from './tools.ts'
+import { explainRefusal, formatExplainCommand, listAllTools, listParameters } from './tools.ts'
 
 /** Time before a call that does not end is explained. */
 const WAITING_MS = 2000
@@ -55,6 +55,13 @@ export async function callTool(
       return await callWithNotice(gateway, terminal, () => gateway.request('tools/call', params))
     } catch (error) {
       if (!(error instanceof RpcFailure) || tool !== undefined) throw error
+      const { as } = flags
+      const refusal = await explainRefusal(gateway, name, as)
+      if (refusal !== undefined)
+        throw gatewayError('GW_TOOL_HIDDEN', {
+          ...{ tool: name, by: refusal.by, caller: as ?? 'anonymous', why: refusal.text },
+          command: formatExplainCommand(name, as),
+        })
       const toolNames = tools.map(entry => entry.name)
       const owner = findMissingOwner(name, toolNames, await gateway.inspect())
       if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error

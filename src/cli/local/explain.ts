@@ -19,7 +19,6 @@ import { listAllTools } from './tools.ts'
 
 /** The explained call's caller and client. */
 interface ExplainFlags extends QueryFlags {
-  readonly as?: string | undefined
   readonly scope?: readonly string[] | undefined
   readonly client?: string | undefined
   readonly profile?: string | undefined

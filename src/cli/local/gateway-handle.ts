@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { constants } from 'node:os'
-import type { GatewayOptions, Inspection, UpstreamStatus } from '../../api/gateway.ts'
+import type { ClientConnection, GatewayOptions, Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import { RpcFailure } from '../../api/gateway.ts'
 import type { DescribedConfig, LoadedConfig } from '../../config/index.ts'
 import { describeConfig } from '../../config/index.ts'
@@ -23,6 +23,8 @@ import { isAvailable } from '../serve/summary.ts'
 export interface QueryFlags extends ControlFlags, SourceFlags {
   /** Use a temporary gateway. */
   readonly fresh?: boolean | undefined
+  /** Caller of the requests; default: anonymous. */
+  readonly as?: string | undefined
 }
 
 /** Running or temporary gateway, with client and control requests. */
@@ -47,12 +49,12 @@ export async function withGatewayHandle<T>(
       ? undefined
       : await withRunningGateway(flags, terminal, client => {
           printUsedGateway(client, terminal)
-          return use(createControlHandle(client, terminal))
+          return use(createControlHandle(client, flags, terminal))
         })
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
   const gatewayOptions: OwnGatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
-  const ask = (gateway: Gateway): Promise<T> => use(createOwnHandle(gateway, source, terminal))
+  const ask = (gateway: Gateway): Promise<T> => use(createOwnHandle(gateway, source, flags, terminal))
   return withGateway(disableRecords(source), terminal, ask, gatewayOptions)
 }
 
@@ -61,11 +63,11 @@ export function printUsedGateway({ about: { pid, config } }: ControlClient, { cw
   err.line(err.paint('dim', `using the running gateway (pid ${pid}${name}); --fresh starts another`))
 }
 
-function createControlHandle(client: ControlClient, { cwd }: Terminal): GatewayHandle {
+function createControlHandle(client: ControlClient, { as }: QueryFlags, { cwd }: Terminal): GatewayHandle {
   return {
     isOwn: false,
     request: async (method, params = {}) => {
-      const { result, error } = await client.request('client.request', { method, params })
+      const { result, error } = await client.request('client.request', { method, params, as })
       if (isObject(error)) throw new RpcFailure(error as unknown as RpcError)
       return isObject(result) ? result : {}
     },
@@ -75,11 +77,11 @@ function createControlHandle(client: ControlClient, { cwd }: Terminal): GatewayH
   }
 }
 
-function createOwnHandle(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): GatewayHandle {
-  const connection = gateway.connect()
+function createOwnHandle(gateway: Gateway, source: LoadedConfig, { as }: QueryFlags, { cwd }: Terminal): GatewayHandle {
+  let connection: Promise<ClientConnection> | undefined
   return {
     isOwn: true,
-    request: async (method, params) => (await connection).request(method, params),
+    request: async (method, params) => (await (connection ??= gateway.connect({ as }))).request(method, params),
     inspect: async () => ({ ...describeConfig(source, cwd), ...(await gateway.inspect()) }),
     control: (verb, params) => gateway.control(verb, params),
   }

@@ -1,3 +1,5 @@
+import type { Explanation } from '../../gateway/explain.ts'
+import type { KnownEntryRow } from '../../gateway/verb-answers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { compileGlobs } from '../../util/globs.ts'
@@ -22,15 +24,49 @@ export async function listTools(
 ): Promise<OwnedTool[]> {
   return withGatewayHandle(flags, terminal, async gateway => {
     const tools = await listAllTools(gateway)
-    const { catalog, upstreams, unmatched } = await gateway.inspect()
+    const { upstreams, unmatched } = await gateway.inspect()
+    const known = (await gateway.control('catalogue.list', { kind: 'tools' }))['entries'] as KnownEntryRow[]
     warnUnavailable(upstreams, terminal)
     for (const line of formatWarnings(unmatched, terminal)) terminal.err.line(line)
-    const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))
-    const fits = compilePattern(pattern, tools)
+    const owners = new Map(known.map(row => [row.name, row.upstream]))
+    const fits = compilePattern(pattern, [...tools, ...known])
     const fitted = tools.filter(tool => fits(tool.name))
-    if (pattern !== undefined && fitted.length === 0) printSuggestion(pattern, tools, terminal)
+    const hidden = fitted.length === 0 ? known.filter(row => fits(row.name)) : []
+    const noun = pattern === undefined ? 'tool' : 'matching tool'
+    if (hidden.length > 0) await printHiddenTools(hidden, noun, { gateway, flags, terminal })
+    else if (pattern !== undefined && fitted.length === 0) printSuggestion(pattern, tools, terminal)
     return fitted.map(tool => ({ upstream: owners.get(tool.name), ...tool }))
   })
+}
+
+/** Prints one line for each server whose tools this caller cannot see. */
+async function printHiddenTools(
+  hidden: readonly KnownEntryRow[],
+  noun: string,
+  { gateway, flags: { as }, terminal }: { gateway: GatewayHandle; flags: QueryFlags; terminal: Terminal },
+): Promise<void> {
+  for (const [upstream, rows] of Map.groupBy(hidden, row => row.upstream)) {
+    const tool = String(rows[0]?.name)
+    const refusal = await explainRefusal(gateway, tool, as)
+    const reason = refusal === undefined ? '' : `: ${refusal.by} refuses ${tool} (${refusal.text})`
+    const line = `${upstream} has ${plural(rows.length, noun)}, none visible to ${as ?? 'anonymous'}${reason}`
+    terminal.err.line(toOneLine(`${line}; see ${formatExplainCommand(tool, as)}`))
+  }
+}
+
+/** Returns the outcome if a plugin refuses an existing tool to this caller. */
+export async function explainRefusal(
+  gateway: GatewayHandle,
+  tool: string,
+  as: string | undefined,
+): Promise<Explanation['outcome'] | undefined> {
+  const { outcome, steps } = (await gateway.control('explain', { tool, as })) as unknown as Explanation
+  const exists = steps.some(({ at }) => at === 'listing')
+  return exists && outcome.what === 'refused' && outcome.by !== 'core' ? outcome : undefined
+}
+
+export function formatExplainCommand(tool: string, as: string | undefined): string {
+  return `gateway explain ${tool}${as === undefined ? '' : ` --as ${as}`}`
 }
 
 function printSuggestion(pattern: string, tools: readonly ToolEntry[], { err }: Terminal): void {
@@ -119,7 +155,10 @@ export function formatCosts({ tools, tokens }: ReturnType<typeof estimateCosts>,
 }
 
 // A pattern without wildcards matches one whole name, else anywhere in the name.
-function compilePattern(pattern: string | undefined, tools: readonly ToolEntry[]): (name: string) => boolean {
+function compilePattern(
+  pattern: string | undefined,
+  tools: readonly { readonly name: string }[],
+): (name: string) => boolean {
   if (pattern === undefined) return () => true
   if (tools.some(({ name }) => name === pattern)) return name => name === pattern
   return /[*?[{]/.test(pattern) ? compileGlobs(pattern) : name => name.includes(pattern)

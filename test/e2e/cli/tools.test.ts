@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { testUpstream } from '../../../src/testing/index.ts'
 import type { TestUpstream } from '../../../src/testing/index.ts'
-import { directory, gateway } from './run.ts'
+import { directory, gateway, serving } from './run.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const number = { type: 'number' }
@@ -176,4 +176,44 @@ test('a call without a required argument is not made, and shows how to make it',
   assert.equal(code, 2)
   assert.match(stderr, /missing: path\n {2}usage: gateway call web__list path=<string> \[deep=<number>\]/)
   assert.equal(web.calls.filter(call => call.method === 'tools/call').length, 0)
+})
+
+test('tools and call act for a named caller, and show the rule that hides tools from it', async t => {
+  const web = await testUpstream({ tools: { read: () => 'read', drop: () => 'gone' } })
+  cleanup(t, () => web.stop())
+  const keys = ['reader', 'stranger'].map((name, i) => ({
+    name,
+    hash: `sha256:${String(i).repeat(64)}`,
+    scopes: [name],
+  }))
+  const config = {
+    ...{ version: 1, listeners: { main: { type: 'http', port: 0 } } },
+    upstreams: { web: { type: 'http', url: web.url } },
+    auth: { keys, rules: [{ tools: 'web__*', scopes: ['reader'] }] },
+    policy: { deny: ['tool.name == "web__drop" && principal.subject == "reader"'] },
+  }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+  const tryAll = async () => ({
+    shown: await gateway(['tools', '--as', 'key:reader'], { cwd }),
+    called: await gateway(['call', 'web__read', '--as', 'key:reader'], { cwd }),
+    dropped: await gateway(['call', 'web__drop', '--as', 'key:reader', '--json'], { cwd }),
+    hidden: await gateway(['tools', '--as', 'key:stranger'], { cwd }),
+    unknown: await gateway(['tools', '--as', 'key:nobody'], { cwd }),
+  })
+
+  const own = await tryAll()
+  await serving(t, ['serve'], { cwd }).logged('listening')
+  const running = await tryAll()
+
+  for (const { shown, called, dropped, hidden, unknown } of [own, running]) {
+    assert.deepEqual(names(shown.stdout), ['web__read'])
+    assert.equal(called.stdout, 'read\n')
+    assert.equal((JSON.parse(dropped.stdout) as { error: { code: string } }).error.code, 'GW_TOOL_HIDDEN')
+    assert.match(
+      hidden.stderr,
+      /web has 2 tools, none .*key:stranger.*scope reader.*gateway explain web__read --as key:/,
+    )
+    assert.match(unknown.stderr, /GW_CALLER_UNKNOWN/)
+  }
+  assert.match(running.shown.stderr, /using the running gateway/)
 })
