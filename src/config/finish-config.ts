@@ -232,18 +232,33 @@ export interface DescribedConfig {
   readonly files: readonly string[]
   /** Effective configuration, redacted. */
   readonly config: unknown
+  /** The same without defaults. */
+  readonly written: unknown
   readonly origins: readonly DescribedValue[]
   readonly warnings: readonly Problem[]
 }
 
 /** Describes a configuration with origins and warnings, redacted. */
 export function describeConfig(loaded: LoadedConfig, cwd: string): DescribedConfig {
-  const { file, files, config, secrets, warnings } = loaded
+  const { file, files, warnings } = loaded
+  const config = redact(loaded.config, loaded.secrets)
   return {
-    ...{ file, files, warnings },
-    config: redact(config, secrets),
+    ...{ file, files, warnings, config },
+    written: omitDefaults(config, '', loaded.origins),
     origins: describeOrigins(loaded, cwd),
   }
+}
+
+/** Copies the values that have an origin, with their parents; undefined if there is none. */
+function omitDefaults(value: unknown, pointer: string, origins: LoadedConfig['origins']): unknown {
+  const isWritten = (origins.get(pointer)?.from ?? 'default') !== 'default'
+  const omitIn = (child: unknown, key: string | number): unknown =>
+    omitDefaults(child, appendPointer(pointer, key), origins)
+  if (Array.isArray(value)) return isWritten ? value.map(omitIn) : undefined
+  if (!isPlain(value)) return isWritten ? value : undefined
+  const entries = Object.entries(value).map(([key, child]) => [key, omitIn(child, key)] as const)
+  const kept = entries.filter(([, child]) => child !== undefined)
+  return isWritten || kept.length > 0 ? Object.fromEntries(kept) : undefined
 }
 
 /** Lists every value with its origin, in order. */

@@ -30,23 +30,24 @@ export const QUERY_COMMANDS = {
   }),
 
   inspect: createCommand({
-    summary: 'Show the effective configuration, the plugins and hooks, and the catalog.',
+    summary: 'Show the configuration with its overlays, the plugins and hooks, and the catalog.',
     description: [
       'Asks the running gateway of the configuration. If none is running, starts the upstreams without listeners and waits',
       'until each is ready or has failed.',
       'Secrets are hidden.',
     ],
-    examples: ['gateway inspect', 'gateway inspect --offline --origins', 'gateway inspect --json'],
+    examples: ['gateway inspect', 'gateway inspect --offline --origins --defaults', 'gateway inspect --json'],
     flags: {
       offline: booleanFlag({
         summary: 'Start nothing: show only configuration, plugins and hooks.',
       }),
+      defaults: booleanFlag({ summary: 'Also show the settings that have their default value.' }),
       origins: booleanFlag({ summary: 'Show the origin of each value.' }),
       ...QUERY_FLAGS,
     },
     async run({ flags, terminal, print }) {
       const { inspectGateway, formatInspection } = await import('../local/inspect.ts')
-      const inspection = await inspectGateway(flags, !flags.offline, terminal)
+      const inspection = await inspectGateway(flags, terminal)
       print(inspection, () => formatInspection(inspection, flags.origins, terminal))
     },
   }),

@@ -15,9 +15,22 @@ import { toOneLine } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import { NOUNS, markRemembered, formatOffers, formatState } from '../serve/summary.ts'
 
-/** Inspects the running gateway or a configuration; `live` starts its upstreams. */
-export async function inspectGateway(flags: QueryFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
-  if (!live) return inspectOffline(await loadSource(flags, terminal, 'leave'), terminal)
+interface InspectFlags extends QueryFlags {
+  /** Start nothing. */
+  readonly offline: boolean
+  /** Include default values. */
+  readonly defaults: boolean
+}
+
+/** Inspects the running gateway or a configuration. */
+export async function inspectGateway(flags: InspectFlags, terminal: Terminal): Promise<ShownInspection> {
+  const { written, ...inspection } = await inspectAll(flags, terminal)
+  const origins = inspection.origins.filter(({ origin }) => origin !== 'default')
+  return flags.defaults ? inspection : { ...inspection, config: written, origins }
+}
+
+async function inspectAll(flags: InspectFlags, terminal: Terminal): Promise<FullInspection> {
+  if (flags.offline) return inspectOffline(await loadSource(flags, terminal, 'leave'), terminal)
   return withGatewayHandle(flags, terminal, async gateway => {
     const inspection = await gateway.inspect()
     const isOpen = inspection.listeners.length > 0
@@ -61,7 +74,7 @@ export function formatConfig(config: unknown, origins: readonly DescribedValue[]
   return lines.map(line => `  ${escapeUnprintable(line)}`)
 }
 
-export function formatInspection(inspection: FullInspection, withOrigins: boolean, terminal: Terminal): string[] {
+export function formatInspection(inspection: ShownInspection, withOrigins: boolean, terminal: Terminal): string[] {
   const { out } = terminal
   const { file, files, catalog, withheld } = inspection
   const names = [...new Set([file, ...files])]
@@ -169,11 +182,13 @@ function formatWithheld(withheld: Inspection['withheld'], out: TerminalOutput): 
   return formatTable(rows, out, 2)
 }
 
-function formatInspectionWarnings({ warnings, unmatched }: FullInspection, { cwd, out }: Terminal): string[] {
+function formatInspectionWarnings({ warnings, unmatched }: ShownInspection, { cwd, out }: Terminal): string[] {
   return [...warnings, ...unmatched].map(
     problem => `  ${out.paint('yellow', 'warning')} ${formatProblem(problem, cwd)}`,
   )
 }
 
-/** `gateway inspect --json` output. */
 interface FullInspection extends Inspection, DescribedConfig {}
+
+/** `gateway inspect --json` output. */
+type ShownInspection = Omit<FullInspection, 'written'>

@@ -98,7 +98,7 @@ test('--env and --set go on top of the file', async t => {
 test('inspect --offline shows configuration, plugins and hooks, no secret, and starts nothing', async t => {
   const cwd = await directory(t, { 'gateway.yaml': GOOD })
 
-  const { code, stdout, stderr } = await gateway(['inspect', '--offline', '--origins'], { cwd })
+  const { code, stdout, stderr } = await gateway(['inspect', '--offline', '--origins', '--defaults'], { cwd })
 
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^ {6}TOKEN|TOKEN: "\*\*\*"/m)
@@ -109,4 +109,32 @@ test('inspect --offline shows configuration, plugins and hooks, no secret, and s
   assert.match(stdout, /^ {2}createUpstream +call-/m)
   const json = await gateway(['inspect', '--offline', '--json'], { cwd })
   assert.ok(json.stdout.startsWith('{') && !json.stdout.includes('hush'))
+})
+
+interface Shown {
+  readonly config: Readonly<Record<string, object>>
+  readonly origins: readonly { readonly origin: string }[]
+}
+
+test('inspect shows the values of the file, its overlay and --set, and with --defaults all others', async t => {
+  const overlay = 'cache: {}\nlog: { level: warn }\n'
+  const cwd = await directory(t, { 'gateway.yaml': GOOD, 'gateway.prod.yaml': overlay })
+  const inspect = async (...more: string[]) => {
+    const flags = ['--offline', '--env', 'prod', '--set', 'lists.pageSize=7', ...more]
+    const [text, json] = await Promise.all([
+      gateway(['inspect', ...flags], { cwd }),
+      gateway(['inspect', '--json', ...flags], { cwd }),
+    ])
+    const { config, origins } = JSON.parse(json.stdout) as Shown
+    return { text: text.stdout, config, hasDefaults: origins.some(({ origin }) => origin === 'default') }
+  }
+
+  const [written, all] = await Promise.all([inspect(), inspect('--defaults')])
+
+  assert.deepEqual(Object.keys(written.config), ['version', 'listeners', 'upstreams', 'cache', 'log', 'lists'])
+  assert.deepEqual([written.config.cache, written.config.lists], [{}, { pageSize: 7 }])
+  assert.match(written.text, /level: warn/)
+  assert.doesNotMatch(written.text, /startupTimeout/)
+  assert.match(all.text, /startupTimeout/)
+  assert.deepEqual([written.hasDefaults, all.hasDefaults], [false, true])
 })
