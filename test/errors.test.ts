@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { errorsReference } from '../scripts/errors-reference.ts'
+import { EXIT_CODES, getExitCode } from '../src/errors/exit-codes.ts'
 import { mergeErrorTables } from '../src/gateway/builtins.ts'
 import { RPC } from '../src/protocol/rpc-error.ts'
 import { thrownErrors } from './guard/thrown.ts'
@@ -58,10 +59,10 @@ test('text and hint are there, and the hint is a sentence', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('exit codes are those of the manual, and each error tells somebody', () => {
+test('each error has an exit code of the table, and tells somebody', () => {
   const wrong = rows.filter(
     ([, { exit, http, rpc }]) =>
-      (exit !== undefined && ![1, 2, 3, 4, 5, 6].includes(exit)) ||
+      EXIT_CODES[getExitCode({ exit, http })] === undefined ||
       (http !== undefined && (http < 400 || http > 599)) ||
       (exit ?? http ?? rpc) === undefined,
   )
@@ -70,6 +71,19 @@ test('exit codes are those of the manual, and each error tells somebody', () => 
     wrong.map(([code]) => code),
     [],
   )
+})
+
+test('exit codes that help and manual name are in the table, each with one meaning', () => {
+  const manual = globSync('docs/*.md', { cwd: ROOT }).map(file => readFileSync(join(ROOT, file), 'utf8'))
+  const lists = [...texts.values(), ...manual].flatMap(text => text.match(/Exit codes: 0 [^.|`]*/g) ?? [])
+  const named = lists.flatMap(list => [...list.matchAll(/(?<=^Exit codes: |, )\d+/g)].map(([code]) => Number(code)))
+
+  assert.ok(named.length > 20)
+  assert.deepEqual(
+    named.filter(code => EXIT_CODES[code] === undefined || code === 1),
+    [],
+  )
+  assert.equal(new Set(Object.values(EXIT_CODES)).size, Object.keys(EXIT_CODES).length)
 })
 
 test('JSON-RPC codes are those of the protocol, or outside its range', () => {

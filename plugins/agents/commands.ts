@@ -144,7 +144,7 @@ function toTexts(value: unknown): string[] {
 }
 
 /** Exit code if an agent or task failed. */
-const EXIT_FAILED = 5
+const EXIT_FAILED = 8
 
 /** Flags that affect routing. */
 const TASK_FLAGS: PluginCommands[string]['flags'] = {
@@ -173,7 +173,7 @@ export const commands: PluginCommands = {
   'agents probe': {
     summary: 'Start coding agents and check that they work.',
     description:
-      'Without names, probes all agents. Exit codes: 0 all usable, 5 at least one unusable, 2 wrong usage, 3 invalid configuration.',
+      'Without names, probes all agents. Exit codes: 0 all usable, 8 at least one unusable, 2 wrong usage, 3 invalid configuration.',
     usage: 'agents probe [AGENT...] [-c <file>] [--env <name>] [--socket <file>] [--json]',
     examples: ['gateway agents probe', 'gateway agents probe gemini --json'],
     gateway: 'any',
@@ -190,7 +190,7 @@ export const commands: PluginCommands = {
     description: [
       "Progress goes to stderr, the agent's text to stdout. Ctrl-C cancels the task. Questions are asked",
       'at the terminal; without one, they are declined.',
-      'Exit codes: 0 completed, 5 failed, 2 wrong usage, 3 invalid configuration.',
+      'Exit codes: 0 completed, 8 failed, 2 wrong usage, 3 invalid configuration.',
     ].join(' '),
     examples: [
       'gateway agents run "review the login"',

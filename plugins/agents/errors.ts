@@ -10,7 +10,7 @@ export const ERRORS = {
   GW_AGENT_UNKNOWN: {
     text: 'unknown agent "{agent}"{meant}',
     hint: 'List the agents with agents.list or gateway agents list.',
-    exit: 2,
+    exit: 5,
     http: 404,
     rpc: RPC.invalidParams,
   },
@@ -41,6 +41,7 @@ export const ERRORS = {
   GW_AGENT_TASK_BUSY: {
     text: 'cannot continue task "{task}": {why}',
     hint: 'Wait until it finishes, or start a new task.',
+    exit: 10,
     http: 409,
     rpc: RPC.invalidParams,
   },

@@ -2,7 +2,7 @@ import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.t
 import { isObject, toOneLine } from '../../src/plugin.ts'
 
 /** Exit code if no such call is pending. */
-const NONE = 1
+const NONE = 5
 
 const ID = { id: { required: true, description: 'Id of the pending call, as listed.' } }
 
@@ -18,7 +18,7 @@ export const commands: PluginCommands = {
   },
   'approvals show': {
     summary: 'Show a pending call with all arguments.',
-    description: 'Exit codes: 0 printed, 1 no such pending call.',
+    description: 'Exit codes: 0 printed, 5 no such pending call.',
     examples: ['gateway approvals show 5f0c9a1e7b32d846'],
     args: ID,
     gateway: 'running',
@@ -26,7 +26,7 @@ export const commands: PluginCommands = {
   },
   'approvals approve': {
     summary: 'Approve a pending call once.',
-    description: 'Exit codes: 0 approved, 1 no such pending call.',
+    description: 'Exit codes: 0 approved, 5 no such pending call.',
     examples: ['gateway approvals approve 5f0c9a1e7b32d846'],
     args: ID,
     gateway: 'running',
@@ -34,7 +34,7 @@ export const commands: PluginCommands = {
   },
   'approvals deny': {
     summary: 'Deny a pending call.',
-    description: 'Exit codes: 0 denied, 1 no such pending call.',
+    description: 'Exit codes: 0 denied, 5 no such pending call.',
     examples: ['gateway approvals deny 5f0c9a1e7b32d846'],
     args: ID,
     gateway: 'running',

@@ -5,12 +5,12 @@ import { gatewayError, getErrorMessage } from '../../src/plugin.ts'
 import { parseHash, isIntact, parseKeptCount } from './audit-journal.ts'
 
 /** Exit code if the audit log was modified. */
-const CHANGED = 5
+const CHANGED = 6
 
 export const commands: PluginCommands = {
   'audit verify': {
     summary: 'Verify an audit log written with chain: true.',
-    description: 'Reads <file> and its rotated files. Exit codes: 0 intact, 2 cannot be read, 5 changed.',
+    description: 'Reads <file> and its rotated files. Exit codes: 0 intact, 2 cannot be read, 6 changed.',
     examples: ['gateway audit verify audit.jsonl', 'gateway audit verify audit.jsonl --json'],
     args: { file: { required: true, description: 'Newest audit file.' } },
     flags: {

@@ -243,7 +243,7 @@ export const commands: PluginCommands = {
     description: [
       'Opens the browser, or prints the URL. After the login the browser returns to this machine;',
       'if it cannot, paste its final address here.',
-      'Exit codes: 0 granted, 1 refused or declined, 2 timed out.',
+      'Exit codes: 0 granted, 7 refused, failed or timed out.',
     ].join(' '),
     examples: ['gateway login github', 'gateway login github --no-browser --port 8976'],
     args: UPSTREAM,

@@ -4,7 +4,7 @@ export const commands: PluginCommands = {
   lock: {
     summary: 'Record definitions of servers in gateway.lock, for review.',
     description:
-      'Adds new definitions. Changed ones keep their accepted version: see "lock diff" and "lock accept". Exit codes: 0 no differences, 1 differences or a server is unavailable, 3 the file is unusable.',
+      'Adds new definitions. Changed ones keep their accepted version: see "lock diff" and "lock accept". Exit codes: 0 no differences, 6 differences or a server is unavailable, 3 the file is unusable.',
     examples: ['gateway lock', 'gateway lock files', 'gateway lock --check', 'gateway lock --prune'],
     gateway: 'any',
     args: { upstream: { description: 'Only this server.' } },
@@ -12,7 +12,7 @@ export const commands: PluginCommands = {
       check: {
         type: 'boolean',
         exclusive: ['prune'],
-        summary: 'Write nothing; exit with 1 if anything is new, changed or unavailable. For CI.',
+        summary: 'Write nothing; exit with 6 if anything is new, changed or unavailable. For CI.',
       },
       prune: {
         type: 'boolean',

@@ -21,7 +21,7 @@ export const ERRORS = {
   GW_PINS_EXPECT: {
     text: 'upstream "{upstream}" has changed since the review: the hash is now {found}',
     hint: 'Run "gateway lock diff {upstream}" again, and accept its hash.',
-    exit: 1,
+    exit: 6,
   },
 } as const
 

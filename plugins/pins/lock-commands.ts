@@ -9,7 +9,7 @@ import { formatDefinition, lockPath, readLock, writeLock } from './lock-file.ts'
 import { listModes } from './pin-judge.ts'
 
 /** Exit code for definitions that differ from the lock. */
-const DRIFTED = 1
+const DRIFTED = 6
 /** Maximum definition lines that are compared one by one. */
 const MAX_LINES = 500
 

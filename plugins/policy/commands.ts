@@ -1,13 +1,13 @@
 import type { PluginCommands } from '../../src/plugin.ts'
 
 /** Exit code for failed cases. */
-const FAILED = 1
+const FAILED = 6
 
 export const commands: PluginCommands = {
   'policy test': {
     summary: 'Test the policy rules with example calls.',
     description:
-      'Reads cases from a YAML or JSON file; starts no server. Exit codes: 0 all as expected, 1 some failed, 2 the file is unreadable, 3 the configuration is invalid.',
+      'Reads cases from a YAML or JSON file; starts no server. Exit codes: 0 all as expected, 6 some failed, 2 the file is unreadable, 3 the configuration is invalid.',
     examples: ['gateway policy test cases.yaml', 'gateway policy test cases.yaml -c gateway.yaml --json'],
     args: { file: { required: true, description: 'A list of cases, or a map with "cases".' } },
     gateway: 'configuration',

@@ -17,13 +17,13 @@ export const ui: Plugin<UiOptions> = {
 }
 
 /** Exit code if no listener serves the page. */
-const EXIT_NO_PAGE = 1
+const EXIT_NO_PAGE = 4
 
 const commands: PluginCommands = {
   ui: {
     summary: 'Open the dashboard of a running gateway.',
     description:
-      'Prints a login link, valid for one browser and five minutes, and opens it in the browser if there is one. Requires "ui: {}" in the configuration. Exit codes: 0 success, 1 no listener serves the dashboard.',
+      'Prints a login link, valid for one browser and five minutes, and opens it in the browser if there is one. Requires "ui: {}" in the configuration. Exit codes: 0 success, 4 no listener serves the dashboard.',
     examples: ['gateway ui', 'gateway ui --no-open', 'gateway ui --json'],
     gateway: 'running',
     flags: { 'no-open': { type: 'boolean', summary: 'Only print the link.' } },

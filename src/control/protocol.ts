@@ -3,6 +3,7 @@ import type { Log } from '../api/index.ts'
 import { findErrorEntry, GatewayError, gatewayError } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
+import { getExitCode } from '../errors/exit-codes.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 
 /** Path prefix; `/v1/cache.purge` runs the verb `cache.purge`. */
@@ -35,7 +36,7 @@ export interface ControlDeps {
 /** Serializes an error so that the client can rebuild it. */
 export function serializeError({ code, message, detail, hint, entry, fields }: GatewayError): JsonObject {
   const { cause: _, ...otherFields } = fields
-  return { code, message, hint, exit: entry.exit, fields: toJsonFields({ ...otherFields, detail }) }
+  return { code, message, hint, exit: getExitCode(entry), fields: toJsonFields({ ...otherFields, detail }) }
 }
 
 /** HTTP status for an error; 4xx for caller mistakes. */

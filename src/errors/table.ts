@@ -6,7 +6,7 @@ export interface ErrorEntry {
   readonly text: string
   /** Hint on how to fix it. */
   readonly hint: string
-  /** Process exit code: 1 internal error, 2 usage, 3 configuration, 4 start failed, 5 refused by a server. */
+  /** Process exit code, as in EXIT_CODES; default: by the HTTP status. */
   readonly exit?: number
   /** HTTP status if it is the whole answer. */
   readonly http?: number
@@ -31,12 +31,12 @@ export const ERRORS = {
   GW_INTERRUPTED: {
     text: 'interrupted at a prompt, nothing was changed',
     hint: 'Run the command again; flags can answer its prompts.',
-    exit: 1,
+    exit: 9,
   },
   GW_TOOL_UNKNOWN: {
     text: 'no tool "{tool}"{meant}',
     hint: 'gateway tools lists all tools.',
-    exit: 2,
+    exit: 5,
   },
   GW_TOOL_HIDDEN: {
     text: '{by} refuses "{tool}" for {caller}: {why}',
@@ -61,12 +61,12 @@ export const ERRORS = {
   GW_REGISTRY: {
     text: 'registry {registry} failed: {why}',
     hint: 'Check its URL, or the saved file.',
-    exit: 2,
+    exit: 4,
   },
   GW_ADD_REFUSED: {
     text: '{server} cannot be added: {why}',
     hint: 'If you trust it, add it to gateway.yaml by hand.',
-    exit: 2,
+    exit: 6,
   },
   GW_ADD_TRIAL: {
     text: '{upstream} does not start, so it was not added: {why}',
@@ -81,41 +81,43 @@ export const ERRORS = {
   GW_REFUSED: {
     text: 'refused: {why} (JSON-RPC error {code})',
     hint: 'gateway tools --json shows the schema of the arguments; a rule in the configuration may also refuse the call.',
-    exit: 5,
+    exit: 8,
   },
   GW_FETCH_REFUSED: {
     text: 'request to {url} refused: {why}',
     hint: 'URLs supplied by servers must use https and be public, unless the server itself is private. To allow a host in your own network, add it to "network.private"; the log shows its address.',
+    exit: 6,
     rpc: RPC.internal,
   },
   GW_FETCH_FAILED: {
     text: 'request to {url} failed: {why}',
     hint: 'Check that this machine can reach it, through HTTPS_PROXY if it is set.',
+    exit: 4,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_UNKNOWN: {
     text: 'no upstream "{upstream}"{meant}',
     hint: 'gateway ps lists the upstreams of the running gateway.',
-    exit: 2,
+    exit: 5,
     rpc: RPC.invalidParams,
   },
   GW_PROFILE_UNKNOWN: {
     text: 'no profile "{profile}"{meant}',
     hint: 'Declare it under profiles.<name>; a profile with `principals` is only available to those callers.',
-    exit: 2,
+    exit: 5,
     http: 404,
     rpc: RPC.invalidParams,
   },
   GW_VERB_UNKNOWN: {
     text: 'unknown verb "{verb}"; known: {known}',
     hint: 'Plugin verbs exist only if the configuration installs the plugin.',
-    exit: 2,
+    exit: 5,
     rpc: RPC.methodNotFound,
   },
   GW_NOT_CONFIGURED: {
     text: '"{keys}" is not configured on this gateway',
     hint: 'Add it to gateway.yaml, for example "{keys}: {}" (gateway help config {keys}), and run gateway reload.',
-    exit: 2,
+    exit: 3,
   },
   GW_VERB_PARAMS: {
     text: 'invalid parameters for "{verb}": {why}',
@@ -126,7 +128,7 @@ export const ERRORS = {
   GW_CALLER_UNKNOWN: {
     text: 'no caller named "{caller}"{known}',
     hint: 'Use key:<name>, token:<subject>, or anonymous.',
-    exit: 2,
+    exit: 5,
     rpc: RPC.invalidParams,
   },
   GW_NO_SOURCE: {
@@ -257,13 +259,14 @@ export const ERRORS = {
   GW_UPSTREAM_LOGIN: {
     text: 'upstream "{upstream}" needs a login: {why}',
     hint: 'Log in and retry; it starts automatically. gateway logins lists the logins.',
-    exit: 4,
+    exit: 7,
     http: 502,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_DOWN: {
     text: 'upstream "{upstream}" is not available: {why}',
     hint: 'It is retried automatically; gateway inspect shows its state.',
+    exit: 4,
     http: 503,
     rpc: RPC.internal,
   },
@@ -289,18 +292,21 @@ export const ERRORS = {
   GW_UPSTREAM_ERROR: {
     text: 'upstream "{upstream}" answered {method} with an error: {why}',
     hint: "The error is the server's own; its log may have details.",
+    exit: 8,
     http: 502,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_AUTH: {
     text: 'upstream "{upstream}" refused the credentials: {why}',
     hint: 'Check upstreams.{upstream}.headers.',
+    exit: 7,
     http: 502,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_FORBIDDEN: {
     text: 'upstream "{upstream}" denied access: {why}',
     hint: 'The gateway log and gateway ps show its message.',
+    exit: 7,
     http: 502,
     rpc: RPC.internal,
   },
@@ -317,7 +323,7 @@ export const ERRORS = {
     http: 401,
     rpc: RPC.invalidRequest,
   },
-  GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
+  GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', exit: 9, rpc: RPC.internal },
   GW_STOPPING: {
     text: 'the gateway is stopping',
     hint: 'Retry when it is running again.',

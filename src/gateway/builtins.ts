@@ -33,7 +33,7 @@ import { listenHttp } from '../listeners/http/http-listener.ts'
 import { listenSocket } from '../listeners/socket/socket-listener.ts'
 import { listenStdio } from '../listeners/stdio/stdio-listener.ts'
 import type { ErrorTable } from '../errors/errors.ts'
-import { ERRORS } from '../errors/errors.ts'
+import { addErrors, ERRORS } from '../errors/errors.ts'
 import type { HealthTable } from '../errors/health.ts'
 import { HEALTH } from '../errors/health.ts'
 
@@ -87,6 +87,9 @@ export const builtins: readonly Plugin<never>[] = [
   resilience,
   fit,
 ]
+
+// Here, as commands also report the errors of a gateway that runs elsewhere.
+for (const { errors = {} } of builtins) addErrors(errors)
 
 /** Merges all error tables by code: the gateway's, its plugins' and the given ones. */
 export function mergeErrorTables(extraPlugins: readonly Plugin<never>[] = []): ErrorTable {

@@ -32,7 +32,7 @@ import { RuntimeGraph } from '../core/generation-graph.ts'
 import { createHandles, Seal } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
 import { ReusedUpstream, getLiveUpstream } from '../core/reused-upstream.ts'
-import { addErrors, gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
+import { gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { installPlugins } from '../plugin-host/install.ts'
 import { listSecretOptions } from '../plugin-host/options.ts'
@@ -129,7 +129,6 @@ async function buildParts(
   before: Generation | undefined,
 ): Promise<Generation> {
   const { config, directory, files } = written
-  for (const { errors = {} } of builtins) addErrors(errors)
   around.privatePlaces.add(listPrivatePlaces(written))
   const locate = (finding: Finding): Problem => redactValue(locateProblem(written, finding), around.secrets.hide)
   const plugins = orderPlugins([

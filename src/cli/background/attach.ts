@@ -5,6 +5,7 @@ import type { Problem } from '../../config/problem.ts'
 import { Relay } from '../../control/relay.ts'
 import { getAttachSocketPath, connectSocket } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
+import { getExitCode } from '../../errors/exit-codes.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import type { Host } from '../output/terminal.ts'
 import { runOwnProgram } from './run-program.ts'
@@ -32,7 +33,7 @@ export async function attachWithoutCli(args: readonly string[], host: Host): Pro
     const problems = await formatProblems(error, host.cwd())
     const lines = [`error ${error.code}: ${getOwnerReason(error)}`, ...problems, `hint: ${error.hint}`]
     host.stderr.write(lines.map(line => `${line}\n`).join(''))
-    return error.entry.exit ?? 1
+    return getExitCode(error.entry)
   }
 }
 

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { getEnvironmentName } from '../../config/index.ts'
 import { connectSocket, getAttachSocketPath } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
+import { getExitCode } from '../../errors/exit-codes.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import { findConfigFile, formatConfigFlags, getStateDirectory } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
@@ -220,7 +221,7 @@ export async function runStatus(flags: ControlFlags & JsonFlags, terminal: Termi
   } catch (error) {
     if (flags.json || !(error instanceof GatewayError) || error.code !== 'GW_NO_GATEWAY') throw error
     out.line(`not running: start it with gateway up ${String(error.fields.config)}`)
-    return error.entry.exit ?? 1
+    return getExitCode(error.entry)
   }
 }
 

@@ -56,7 +56,7 @@ export const CONTROL_COMMANDS = {
   start: createUpstreamCommand(
     'start',
     'Start one upstream of a running gateway.',
-    'Exit codes: 0 started, 2 no such upstream, 4 failed to start, or no gateway is running.',
+    'Exit codes: 0 started, 5 no such upstream, 4 failed to start, or no gateway is running.',
   ),
 
   stop: createUpstreamCommand(
@@ -68,7 +68,7 @@ export const CONTROL_COMMANDS = {
   restart: createUpstreamCommand(
     'restart',
     'Restart one upstream of a running gateway.',
-    'Exit codes: 0 started, 2 no such upstream, 4 failed to start, or no gateway is running.',
+    'Exit codes: 0 started, 5 no such upstream, 4 failed to start, or no gateway is running.',
   ),
 
   logs: createCommand({

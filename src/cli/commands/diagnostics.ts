@@ -1,4 +1,5 @@
 import { string } from '@oclif/core/flags'
+import { FINDINGS_EXIT_CODE } from '../../errors/exit-codes.ts'
 import {
   CALLER_FLAG,
   QUERY_FLAGS,
@@ -85,8 +86,8 @@ export const QUERY_COMMANDS = {
     description: [
       'Uses the running gateway of the configuration, or starts a temporary one.',
       'Pass arguments as a JSON object in --args, as KEY=VALUE after the tool name, or both.',
-      'Exit codes: 0 the tool succeeded, 2 wrong usage or unknown tool, 3 invalid configuration,',
-      '4 the server did not start, 5 the tool or its server returned an error.',
+      'Exit codes: 0 the tool succeeded, 2 wrong usage, 4 the server did not start, 5 unknown tool,',
+      '6 refused by a rule, 8 the tool or its server returned an error.',
     ],
     usage:
       'call TOOL [KEY=VALUE...] [--args <json>] [--as <caller>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--socket <file>] [--json]',
@@ -173,10 +174,10 @@ export const QUERY_COMMANDS = {
       socket: CONTROL_FLAGS.socket,
     },
     async run({ flags, terminal, print }) {
-      const { createPlan, formatPlan, CHANGES_EXIT_CODE } = await import('../local/explain.ts')
+      const { createPlan, formatPlan } = await import('../local/explain.ts')
       const plan = await createPlan(flags, terminal)
       print(plan, () => formatPlan(plan, terminal))
-      return plan.changes ? CHANGES_EXIT_CODE : 0
+      return plan.changes ? FINDINGS_EXIT_CODE : 0
     },
   }),
 
@@ -184,7 +185,7 @@ export const QUERY_COMMANDS = {
     summary: 'Diagnose problems and fix the safe ones.',
     description: [
       'Checks the configuration, programs, plugins, file modes, client settings and the running gateway.',
-      'Exit codes: 0 no problems, 1 warnings, 6 errors, 2 wrong usage.',
+      'Exit codes: 0 no problems, 6 warnings or errors.',
     ],
     examples: ['gateway doctor', 'gateway doctor --fix', 'gateway doctor --online --json'],
     flags: {

@@ -10,7 +10,7 @@ export const CLIENT_COMMANDS = {
     description: [
       'Without a client, lists those on this machine. Shows the change to the settings file and asks before writing. Comments,',
       'other entries and file modes are preserved. Undo with gateway disconnect.',
-      'Exit codes: 0 written or already connected, 1 some settings were not changed.',
+      'Exit codes: 0 written or already connected, 9 some settings were not changed.',
     ],
     examples: [
       'gateway connect',
@@ -45,7 +45,7 @@ export const CLIENT_COMMANDS = {
     summary: 'Undo gateway connect.',
     description: [
       'Restores settings files byte for byte if they were not changed since; otherwise removes only the entry.',
-      'A changed entry is kept. Exit codes: 0 removed, 1 some entries were kept.',
+      'A changed entry is kept. Exit codes: 0 removed, 9 some entries were kept.',
     ],
     examples: ['gateway disconnect cursor', 'gateway disconnect --all'],
     takesRest: true,
@@ -84,7 +84,7 @@ export const SERVER_COMMANDS = {
     description: [
       'Finds client settings, merges their servers, moves secrets into separate files, writes a configuration, starts the',
       'gateway in the background and connects the clients. Asks before writing. If no client has servers, --starter',
-      'adds one. Exit codes: 0 done, 1 declined, or a later step failed, 2 not written.',
+      'adds one. Exit codes: 0 done, 9 declined, or a later step failed, 2 not written.',
     ],
     examples: [
       'gateway init',

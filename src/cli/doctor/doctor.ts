@@ -19,7 +19,7 @@ export interface DoctorFlags extends ExamineFlags {
 }
 
 /** Stable exit codes, for monitoring and scripts. */
-export const EXIT_CODES: Readonly<Record<HealthLevel, number>> = { ok: 0, info: 0, warning: 1, error: 6 }
+export const EXIT_CODES: Readonly<Record<HealthLevel, number>> = { ok: 0, info: 0, warning: 6, error: 6 }
 
 interface RepairResult {
   readonly code: string

@@ -36,7 +36,7 @@ async function callWithNotice<T>(gateway: GatewayHandle, { err }: Terminal, call
 }
 
 /** Exit code if the tool or its server returned an error. */
-const TOOL_ERROR_EXIT_CODE = 5
+const TOOL_ERROR_EXIT_CODE = 8
 
 /** Calls a tool through the pipeline and returns the raw result. */
 export async function callTool(
@@ -173,7 +173,7 @@ function parseJsonOrText(value: string): unknown {
   }
 }
 
-/** Returns 5 if the tool failed, else 0. */
+/** Returns 8 if the tool failed, else 0. */
 export function getExitCode(result: JsonObject): number {
   return result['isError'] === true ? TOOL_ERROR_EXIT_CODE : 0
 }

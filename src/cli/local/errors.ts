@@ -1,5 +1,6 @@
 import type { ErrorEntry, ErrorTable } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
+import { EXIT_CODES, getExitCode } from '../../errors/exit-codes.ts'
 import { mergeErrorTables } from '../../gateway/builtins.ts'
 import type { Plugin } from '../../plugin.ts'
 import { findSimilar } from '../../util/suggest.ts'
@@ -38,8 +39,9 @@ export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): st
       rows.map(({ code, text }) => [out.paint('bold', code), text]),
       out,
     )
-  const { code, text, hint, exit, http, rpc } = only
-  const facts = Object.entries({ 'exit code': exit, HTTP: http, 'JSON-RPC': rpc })
+  const { code, text, hint, http, rpc } = only
+  const exit = getExitCode(only)
+  const facts = Object.entries({ 'exit code': `${exit}: ${EXIT_CODES[exit] ?? ''}`, HTTP: http, 'JSON-RPC': rpc })
   return [
     `${out.paint('bold', code)} ${text}`,
     hint,

@@ -88,9 +88,6 @@ export function formatExplanation(explanation: Explanation, { out }: Pick<Termin
   ]
 }
 
-/** Exit code if there are changes. */
-export const CHANGES_EXIT_CODE = 6
-
 export interface PlanFlags extends ControlFlags, SourceFlags {
   /** Current configuration. */
   readonly against?: string | undefined

@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import { findErrorEntry, GatewayError, gatewayError, getOwnerReason, getErrorMessage } from '../../errors/errors.ts'
+import { getExitCode } from '../../errors/exit-codes.ts'
 import type { Problem } from '../../config/problem.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { ERRORS } from '../../errors/table.ts'
@@ -12,7 +13,7 @@ export async function reportError(thrown: unknown, argv: readonly string[], term
   const error = await toGatewayError(thrown)
   if (wantsJson(argv)) terminal.out.json({ error: createErrorJson(error) })
   else for (const line of formatError(error, terminal)) terminal.err.line(line)
-  return error.entry.exit ?? 1
+  return getExitCode(error.entry)
 }
 
 function createErrorJson(error: GatewayError): Record<string, unknown> {
@@ -83,7 +84,8 @@ function convertRpcError({ code, message, data }: RpcError): GatewayError {
   const own = isObject(data) ? data['code'] : undefined
   if (typeof own !== 'string' || !OWN_CODE.test(own)) return gatewayError('GW_REFUSED', { why: message, code })
   const hint = getHint(own) ?? `Run gateway errors ${own} for details.`
-  return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
+  const exit = getExitCode(findErrorEntry(own) ?? ERRORS.GW_REFUSED)
+  return new GatewayError(own, { why: message }, { text: '{why}', hint, exit })
 }
 
 /** Returns a code's hint, unless it contains placeholders, whose values only the gateway has. */

@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import { toOneLine, plural, truncateText } from '../../util/plain-text.ts'
+import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
 import { formatDiff } from './connect.ts'
 import type { Host, TerminalOutput, Terminal } from '../output/terminal.ts'
 import { promptForConsent } from '../output/prompt.ts'
@@ -36,7 +37,7 @@ export async function runAdd(request: AddRequest, terminal: Terminal, host: Host
   if (isWritten) await writeAddition(adding, terminal)
   if (textTerminal === undefined) terminal.out.json(createAdditionJson(adding, tools, isWritten))
   else if (isWritten) printWritten(adding, textTerminal)
-  return consent === 'declined' ? 1 : 0
+  return consent === 'declined' ? INCOMPLETE_EXIT_CODE : 0
 }
 
 export async function runRemove(
@@ -56,7 +57,7 @@ export async function runRemove(
     await writeChange(file, change, now => withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()))
   if (flags.json) out.json({ file, name, removed: isWritten })
   else if (isWritten) out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}: removed ${name}`)
-  return consent === 'declined' ? 1 : 0
+  return consent === 'declined' ? INCOMPLETE_EXIT_CODE : 0
 }
 
 export async function runSearch(

@@ -1,5 +1,6 @@
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
+import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { findOwnCommand } from '../background/run-program.ts'
 import { findConfigFile, getStateDirectory } from '../load-source.ts'
@@ -60,7 +61,7 @@ export async function runConnect(
   const isWritten = consent === 'given'
   if (flags.json) terminal.out.json(plans.map(plan => createPlanJson(plan, isWritten)))
   else if (isWritten) printWrittenClients(writes, terminal)
-  return consent === 'declined' || plans.some(({ problem }) => problem !== undefined) ? 1 : 0
+  return consent === 'declined' || plans.some(({ problem }) => problem !== undefined) ? INCOMPLETE_EXIT_CODE : 0
 }
 
 /** Changes that `connectClients` plans and writes. */
@@ -105,7 +106,7 @@ export async function runDisconnect(
   for (const connected of selected) undone.push(await undoConnect(connected, connections))
   if (flags.json) terminal.out.json(undone)
   else printUndoResults(undone, terminal)
-  return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
+  return undone.some(({ outcome }) => outcome === 'left') ? INCOMPLETE_EXIT_CODE : 0
 }
 
 function printUndoResults(undone: readonly UndoResult[], terminal: Terminal): void {

@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { isAbsolute, relative, resolve, dirname, join } from 'node:path'
 import type { ControlClient } from '../../control/client.ts'
 import { gatewayError, GatewayError, getOwnerReason, getErrorMessage } from '../../errors/errors.ts'
+import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
 import type { Health } from '../../errors/health.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
@@ -243,7 +244,7 @@ export async function runInit(flags: InitFlags, terminal: Terminal, host: Host):
   const done = await init(flags, { terminal, host, step: printStep })
   if (flags.json) terminal.out.json(done)
   else for (const line of formatInit(done, terminal)) terminal.out.line(line)
-  return done.problems.length > 0 || done.declined === true || done.unconnected === true ? 1 : 0
+  return done.problems.length > 0 || done.declined === true || done.unconnected === true ? INCOMPLETE_EXIT_CODE : 0
 }
 
 function formatInit(done: InitResult, terminal: Terminal): string[] {

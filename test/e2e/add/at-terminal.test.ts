@@ -65,7 +65,7 @@ test('whoever leaves at a question for a value has written nothing', { skip: noT
     await screen.shows(/NOTES_TOKEN \(Your token\): /)
     screen.press(key)
 
-    assert.equal(await screen.exit, 1, screen.shown())
+    assert.equal(await screen.exit, 9, screen.shown())
     assert.equal(readFileSync(join(cwd, 'gateway.yaml'), 'utf8'), CONFIG)
     assert.doesNotMatch(screen.shown(), /GW_INTERNAL| {4}at /)
   }

@@ -35,7 +35,7 @@ async function place(t: TestContext): Promise<(...args: string[]) => Promise<Out
 test('a probe says what an agent that did not start wrote last', async t => {
   const run = await place(t)
   const { code, stdout } = await run('agents', 'probe', 'broken')
-  assert.equal(code, 5)
+  assert.equal(code, 8)
   assert.match(stdout, /exited with code 1: .*nothing-of-this-name/)
 })
 

@@ -37,7 +37,7 @@ test('verify says the last hash of an audit, where it was changed, and what is m
 
   assert.deepEqual([code, stdout], [0, `3 lines in 1 file intact; the last hash is ${last}\n`])
   assert.equal((await verify('audit.jsonl', '--head', last)).code, 0)
-  assert.deepEqual([changed.code, cut.code, (await verify('other.jsonl')).code], [5, 5, 2])
+  assert.deepEqual([changed.code, cut.code, (await verify('other.jsonl')).code], [6, 6, 2])
   assert.match(changed.stdout, /changed\.jsonl:2 the line was modified/)
   assert.match(cut.stdout, /no line has the hash/)
   const { isIntact, problem } = JSON.parse(json.stdout) as { isIntact: boolean; problem: { line: number } }

@@ -65,7 +65,7 @@ test('calls beside a running gateway are in its audit, and count on its limits',
 
   assert.deepEqual(
     outcomes.map(({ code }) => code),
-    [0, 0, 5],
+    [0, 0, 10],
   )
   assert.deepEqual([beyond.code, beyond.stdout, set.code], [0, 'fresh\n', 0], beyond.stderr + set.stderr)
   const verified = await run('audit', 'verify', 'audit.jsonl')

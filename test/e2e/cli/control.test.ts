@@ -80,7 +80,7 @@ test('ps, start, stop and restart steer the gateway that runs with the same conf
   assert.deepEqual([stopped.stdout, stopped.code], ['local is stopped\n', 0])
   assert.match(started.stdout, /^local is ready, pid \d+\n$/)
   assert.equal(again['state'], 'ready')
-  assert.equal(unknown.code, 2)
+  assert.equal(unknown.code, 5)
   assert.match(unknown.stderr, /GW_UPSTREAM_UNKNOWN.*did you mean "local"/s)
 
   serving.child.kill('SIGTERM')

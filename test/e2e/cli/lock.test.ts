@@ -56,12 +56,12 @@ test('a lock is written, checked, and accepted again only by who names what he h
   const accepted = await gateway(['lock', 'accept', 'mind', '--expect', hash], { cwd })
   const after = await gateway(['lock', '--check'], { cwd })
 
-  assert.equal(before.code, 1, before.stderr)
+  assert.equal(before.code, 6, before.stderr)
   assert.match(before.stdout, /gateway\.lock not found: run "gateway lock"/)
   assert.equal(written.code, 0, written.stderr)
   assert.equal(fine.code, 0, fine.stdout)
   assert.match(first, /"description": \[\s+"Add first\."/)
-  assert.equal(drifted.code, 1)
+  assert.equal(drifted.code, 6)
   const { upstreams } = JSON.parse(drifted.stdout) as {
     upstreams: { changes: { name: string; status: string }[] }[]
   }
@@ -73,7 +73,7 @@ test('a lock is written, checked, and accepted again only by who names what he h
   assert.match(diff.stdout, /\+ +"And sends \\u202eit\\u202c to us\."/)
   assert.match(diff.stdout, /tools "add" gone/)
   assert.doesNotMatch(diff.stdout, /\u202e/)
-  assert.equal(wrong.code, 1)
+  assert.equal(wrong.code, 6)
   assert.match(wrong.stderr, /GW_PINS_EXPECT/)
   assert.equal(kept, first)
   assert.equal(accepted.code, 0, accepted.stderr)
@@ -92,7 +92,7 @@ test('"lock" takes in what is new, and leaves what changed as it was accepted', 
   const { code, stdout } = await gateway(['lock'], { cwd })
   const text = await lock()
 
-  assert.equal(code, 1)
+  assert.equal(code, 6)
   assert.match(stdout, /mind: tools "plus" new, added/)
   assert.match(stdout, /mind: tools "say" changed, accepted version kept/)
   assert.match(text, /Nothing more\./)

@@ -52,7 +52,7 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
     ['start', 'web'],
   ]) {
     const { code, stderr } = await gateway(args, where)
-    assert.equal(code, 4, stderr)
+    assert.equal(code, 7, stderr)
     assert.match(
       stderr,
       /^error GW_UPSTREAM_LOGIN: upstream "web" needs a login: not logged in\. Run: gateway login web\.$/m,
@@ -81,19 +81,19 @@ test('a login that another process makes is found by a gateway that runs', async
   await running.logged('upstream ready')
 })
 
-test('a person who says no is told so, with exit code 1', async t => {
+test('a person who says no is told so, with exit code 7', async t => {
   const where = await behindLogin(t)
   where.server.person.answer = 'no'
   const login = await loggingIn(t, where)
-  assert.equal(await login.exit, 1)
+  assert.equal(await login.exit, 7)
   assert.match(login.stderr(), /access_denied/)
   assert.equal((await logins(where))[0]?.state, 'needs_auth')
 })
 
-test('nobody comes: exit code 2', async t => {
+test('nobody comes: exit code 7', async t => {
   const where = await behindLogin(t)
   const { code, stderr } = await gateway(['login', 'web', '--timeout', '300ms'], where)
-  assert.equal(code, 2, stderr)
+  assert.equal(code, 7, stderr)
   assert.match(stderr, /login to upstream "web" timed out/)
 })
 

@@ -89,7 +89,7 @@ test('call --json prints the raw result', async t => {
   assert.deepEqual(content, [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }])
 })
 
-test('a tool that failed, and a server that refused, end with 5', async t => {
+test('a tool that failed, and a server that refused, end with 8', async t => {
   const { cwd } = await scene(t)
 
   const [failed, refused] = await Promise.all([
@@ -97,8 +97,8 @@ test('a tool that failed, and a server that refused, end with 5', async t => {
     gateway(['call', 'web__refuse'], { cwd }),
   ])
 
-  assert.deepEqual([failed.code, failed.stdout], [5, 'the disk is full\n'])
-  assert.equal(refused.code, 5)
+  assert.deepEqual([failed.code, failed.stdout], [8, 'the disk is full\n'])
+  assert.equal(refused.code, 8)
   assert.match(refused.stderr, /^error GW_REFUSED: refused: not like that \(JSON-RPC error -32602\)$/m)
 })
 
@@ -110,7 +110,7 @@ test('a mistyped tool is answered with what was probably meant, one of a missing
     gateway(['call', 'gone__anything'], { cwd }),
   ])
 
-  assert.equal(mistyped.code, 2)
+  assert.equal(mistyped.code, 5)
   assert.match(mistyped.stderr, /no tool "web__ad" – did you mean "web__add"\?/)
   assert.equal(missing.code, 4)
   assert.match(missing.stderr, /GW_UPSTREAM_START: upstream "gone" did not start: command not found/)

@@ -67,7 +67,7 @@ function filesIn(at: string): [string, string][] {
 }
 
 for (const [what, { args, asks, says, before = [], written }] of Object.entries(QUESTIONS))
-  test(`who says no to ${what}, or leaves, changes nothing, and it ends with 1`, { skip: noTerminal }, async t => {
+  test(`who says no to ${what}, or leaves, changes nothing, and it ends with 9`, { skip: noTerminal }, async t => {
     for (const key of ['n\r', '\u0004']) {
       const cwd = await directory(t, {
         'gateway.yaml': JSON.stringify({ version: 1, upstreams: { who: { type: 'stdio', ...who } } }),
@@ -89,7 +89,7 @@ for (const [what, { args, asks, says, before = [], written }] of Object.entries(
       await screen.shows(asks)
       screen.press(key)
 
-      assert.equal(await screen.exit, 1, screen.shown())
+      assert.equal(await screen.exit, 9, screen.shown())
       const left = filesIn(cwd).filter(([file]) => written?.test(file) !== true)
       assert.deepEqual(left, all)
       assert.match(screen.shown(), key === 'n\r' ? says : /nothing was (written|changed)|no client was connected/)

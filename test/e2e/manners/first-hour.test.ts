@@ -26,7 +26,7 @@ test('a command about something that the gateway has not says what to add, and l
     ['activity', 'activity'],
   ] as const) {
     const { code, stderr } = await gateway(command.split(' '), { cwd })
-    assert.equal(code, 2)
+    assert.equal(code, 3)
     assert.match(stderr, new RegExp(`^error GW_NOT_CONFIGURED: .*\nhint: .* "${section}: \\{\\}"`))
   }
 })

@@ -51,7 +51,7 @@ test('a pasted refusal is one, and Ctrl-C gives the login up', { skip: noTermina
   const page = await pageOf({ ...refused, stderr: refused.shown })
   await refused.shows(/address/)
   refused.type(await addressFor(page))
-  assert.equal(await refused.exit, 1, refused.shown())
+  assert.equal(await refused.exit, 7, refused.shown())
   assert.match(refused.shown(), /access_denied/)
 
   const left = login(t, cwd, ['--no-browser'])

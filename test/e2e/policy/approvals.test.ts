@@ -122,17 +122,17 @@ test('the owner sees what waits at a terminal, and lets it run or not', async t 
   const denied = await waiting()
 
   assert.match((await gateway(['approvals', 'list'], { cwd })).stdout, /money +pay__send \{"amount":7\}/)
-  assert.equal((await gateway(['approvals', 'deny', 'other'], { cwd })).code, 1)
+  assert.equal((await gateway(['approvals', 'deny', 'other'], { cwd })).code, 5)
   assert.equal((await gateway(['approvals', 'deny', denied], { cwd })).code, 0)
   assert.match(JSON.stringify((await one.answered(2))?.result), /approval_denied.*"isError":true/)
-  assert.equal((await gateway(['approvals', 'approve', denied], { cwd })).code, 1)
+  assert.equal((await gateway(['approvals', 'approve', denied], { cwd })).code, 5)
   assert.equal(sentTo(cwd), '')
 
   one.send({ id: 3, method: 'tools/call', params: { name: 'pay__send', arguments: { amount: 8 } } })
   const approved = await waiting()
   assert.equal((await gateway(['approvals', 'approve', approved], { cwd })).code, 0)
   await until(() => sentTo(cwd).endsWith('\n'))
-  assert.equal((await gateway(['approvals', 'approve', approved], { cwd })).code, 1)
+  assert.equal((await gateway(['approvals', 'approve', approved], { cwd })).code, 5)
   assert.equal(sentTo(cwd), '{"amount":8}\n')
 })
 
@@ -151,7 +151,7 @@ test('a call at a terminal that waits says so once, and how to let it run or not
   const id = /"id": ?"([^"]+)"/.exec(listed.stdout)?.[1] ?? ''
 
   assert.equal((await gateway(['approvals', 'deny', id], { cwd })).code, 0)
-  assert.equal(await call.exit, 5)
+  assert.equal(await call.exit, 8)
   assert.match(JSON.stringify(JSON.parse(stdout)), /approval_denied/)
   assert.equal(call.stderr().split('waiting for').length, 2, call.stderr())
 })

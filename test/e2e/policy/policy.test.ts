@@ -13,7 +13,7 @@ test('gateway policy test tries the cases of the example, and all come out as ex
   assert.match(stdout, /8 cases, 0 failed/)
 })
 
-test('a case that comes out otherwise is exit code 1, a file that is none 2, and a wrong rule 3 with its place', async t => {
+test('a case that comes out otherwise is exit code 6, a file that is none 2, and a wrong rule 3 with its place', async t => {
   const cwd = await directory(t, {
     'gateway.yaml': 'version: 1\npolicy:\n  deny:\n    - tool.name == "a"\n',
     'cases.yaml': '- { tool: a, effect: allow }\n- { tool: b, effect: allow }\n',
@@ -22,7 +22,7 @@ test('a case that comes out otherwise is exit code 1, a file that is none 2, and
   })
 
   const failed = await gateway(['policy', 'test', 'cases.yaml', '--json'], { cwd })
-  assert.equal(failed.code, 1)
+  assert.equal(failed.code, 6)
   const { cases } = JSON.parse(failed.stdout) as { cases: { isOk: boolean; rule?: string }[] }
   assert.deepEqual(
     cases.map(({ isOk, rule }) => [isOk, rule]),

@@ -55,7 +55,7 @@ test('whatever is thrown becomes an error of the table', async () => {
   assert.equal((await toGatewayError(usage)).message, 'flag --config can only be specified once')
   assert.deepEqual(
     [(await toGatewayError(failure)).code, (await toGatewayError(failure)).entry.exit],
-    ['GW_REFUSED', 5],
+    ['GW_REFUSED', 8],
   )
   for (const [data, code, hint] of [
     [{ code: 'GW_LOGIN_NEEDED' }, 'GW_LOGIN_NEEDED', 'Run gateway errors GW_LOGIN_NEEDED for details.'],

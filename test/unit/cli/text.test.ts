@@ -53,7 +53,7 @@ test('every kind of content has a form', () => {
     '{\n  "type": "hologram",\n  "depth": 3\n}',
   ])
   assert.deepEqual(formatResult({ content: [], structuredContent: { sum: 3 } }, output()), ['{\n  "sum": 3\n}'])
-  assert.deepEqual([getExitCode({ isError: true }), getExitCode({})], [5, 0])
+  assert.deepEqual([getExitCode({ isError: true }), getExitCode({})], [8, 0])
 })
 
 test('the effective configuration is YAML that reads back as itself', () => {
