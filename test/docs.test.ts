@@ -82,6 +82,17 @@ for (const document of DOCUMENTS)
     assert.deepEqual(unknown, [])
   })
 
+for (const document of DOCUMENTS)
+  test(`the client entries in ${document} are named gateway`, () => {
+    const commands = read(document).matchAll(/\b\w+ mcp add (?:-\S+ (?:"[^"]*"|user|http) )*([\w-]+)/g)
+    const entries = read(document).matchAll(/\{"(?:mcpServers|servers|mcp)": ?\{"([\w-]+)"/g)
+
+    assert.deepEqual(
+      [...commands, ...entries].filter(([, name]) => name !== 'gateway').map(([text]) => text),
+      [],
+    )
+  })
+
 function isCommand(line: string): boolean {
   const words = line.split(/\s+/)
   const { flags } = COMMANDS[words.slice(0, 2).join(':')] ?? COMMANDS[words[0] ?? ''] ?? {}
