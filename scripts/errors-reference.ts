@@ -41,7 +41,7 @@ export function errorsReference(): string {
   return HEADER + rows.join('')
 }
 
-// Escapes angle brackets and pipes.
+// Escapes angle brackets, pipes and line breaks.
 function prose(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', '<br>')
 }

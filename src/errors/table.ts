@@ -54,8 +54,8 @@ export const ERRORS = {
     exit: 4,
   },
   GW_REGISTRY_UNKNOWN: {
-    text: 'no registry configured',
-    hint: 'Set --registry to a URL or a saved file, or set registry: { url: … } in gateway.yaml.',
+    text: 'no registry configured; add these two lines to gateway.yaml:\nregistry:\n  url: https://<address>',
+    hint: 'See https://modelcontextprotocol.io/registry for the address. --registry sets it for one command.',
     exit: 2,
   },
   GW_REGISTRY: {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { runAdd, runSearch } from '../../../../src/cli/servers/add-command.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { runCommand } from '../../../fixtures/run-command.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 type Answer = (url: URL, response: ServerResponse) => void
@@ -115,3 +116,16 @@ for (const [what, [answer, why]] of Object.entries(BROKEN))
     })
     assert.equal(registry.text(), before)
   })
+
+test('without a registry the error has the lines for gateway.yaml, which then select one', async t => {
+  const cwd = mkdtempSync(join(tmpdir(), 'tapgate-registry-'))
+  cleanup(t, () => rmSync(cwd, { recursive: true }))
+  const missing = await runCommand(['search', 'weather'], { cwd })
+  assert.equal(missing.code, 2)
+  const [lines = ''] = /^registry:\n {2}url: .*$/m.exec(missing.stderr) ?? []
+  writeFileSync(join(cwd, 'gateway.yaml'), `version: 1\n${lines.replace('<address>', '127.0.0.1:1')}\n`)
+
+  const { stderr } = await runCommand(['search', 'weather'], { cwd })
+
+  assert.match(stderr, /registry https:\/\/127\.0\.0\.1:1 failed/)
+})
