@@ -9,6 +9,8 @@ import data from './clients.json' with { type: 'json' }
 export interface ClientDefinition {
   readonly name: string
   readonly title: string
+  /** True if it starts its servers without the PATH of a shell. */
+  readonly desktop?: boolean
   readonly format: 'json' | 'toml' | 'yaml'
   /** User settings by platform; `~` and `%APPDATA%` are expanded. */
   readonly user: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-import { dirname, relative } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
 import { suggestHint } from '../../util/suggest.ts'
@@ -134,7 +134,13 @@ async function resolveEntryValues(flags: ConnectFlags, terminal: Terminal, host:
   if (http !== undefined) return { name, line: [], url: parseEndpointUrl(http) }
   const config = await findConfigFile(flags, terminal)
   const more = env === undefined ? [] : ['--env', env]
-  return { name, line: [...findOwnCommand(terminal, host), 'attach', '-c', config, ...more] }
+  return createAttachValues(name, ['attach', '-c', config, ...more], terminal, host)
+}
+
+/** Creates an entry that runs this program with `args`. */
+export function createAttachValues(name: string, args: readonly string[], terminal: Terminal, host: Host): EntryValues {
+  const absoluteProgram = [host.execPath, resolve(terminal.cwd, String(host.argv[1]))]
+  return { name, line: [...findOwnCommand(terminal, host), ...args], absoluteLine: [...absoluteProgram, ...args] }
 }
 
 function parseEndpointUrl(text: string): string {

@@ -7,7 +7,6 @@ import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
 import type { Health } from '../../errors/health.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
-import { findOwnCommand } from '../background/run-program.ts'
 import { ensureRunning } from '../background/up.ts'
 import { validate } from '../local/validate.ts'
 import { formatFindings } from '../output/format-findings.ts'
@@ -16,7 +15,7 @@ import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { withControl } from '../remote/control-connection.ts'
 import type { ConnectOutcome } from './connect-command.ts'
-import { connectClients, openConnectRecords } from './connect-command.ts'
+import { connectClients, createAttachValues, openConnectRecords } from './connect-command.ts'
 import type { DetectedServer, DetectionResult } from './find-servers.ts'
 import { findServers, STARTERS } from './find-servers.ts'
 import { toYaml } from '../../config/source/plain-yaml.ts'
@@ -221,7 +220,7 @@ async function connectDetected(
   { terminal, host, step }: InitDeps,
 ): Promise<ConnectOutcome> {
   step('checking client settings')
-  const values = { name: 'gateway', line: [...findOwnCommand(terminal, host), 'attach', '-c', config] }
+  const values = createAttachValues('gateway', ['attach', '-c', config], terminal, host)
   const options = { scope: 'user', values, connections: openConnectRecords(terminal), terminal } as const
   return connectClients(clients, options, { ...flags, json: flags.json || flags.yes }, host)
 }

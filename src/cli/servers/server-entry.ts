@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import type { ClientDefinition } from './clients.ts'
 import type { ClientInputs, PlaceholderStyle } from './tokens.ts'
 import { PLACEHOLDER_REWRITERS } from './tokens.ts'
 
@@ -31,14 +32,17 @@ export interface EntryValues {
   readonly name: string
   /** A stdio entry's program and arguments. */
   readonly line: readonly string[]
+  /** The same with absolute paths, for clients without the PATH of a shell. */
+  readonly absoluteLine?: readonly string[]
   readonly url?: string
 }
 
 /** Creates a client's gateway entry. Returns undefined if the client does not support URLs. */
 export function createClientEntry(
-  { stdio, http }: { readonly stdio: JsonObject; readonly http?: JsonObject },
-  { name, line, url }: EntryValues,
+  { stdio, http, desktop = false }: Pick<ClientDefinition, 'stdio' | 'http' | 'desktop'>,
+  { name, line: ownLine, absoluteLine = ownLine, url }: EntryValues,
 ): JsonObject | undefined {
+  const line = desktop ? absoluteLine : ownLine
   const [command, ...args] = line
   const values: Readonly<Record<string, unknown>> = {
     $name: name,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { SERVER, directory, gateway } from './run.ts'
+import { PACKAGE, SERVER, directory, gateway } from './run.ts'
 
 test('connect writes an entry that a client can run, and disconnect takes it back', async t => {
   const upstreams = { bad: { type: 'stdio', command: process.execPath, args: [SERVER] } }
@@ -34,4 +34,22 @@ test('connect writes an entry that a client can run, and disconnect takes it bac
 
   assert.match((await gateway(['disconnect', '--all'], { cwd, env })).stdout, /mcp\.json restored/)
   assert.equal(await readFile(file, 'utf8'), '{\n  // mine\n  "mcpServers": {}\n}\n')
+})
+
+test('a desktop app gets absolute paths, since it has no PATH of a shell; others and URLs stay as they were', async t => {
+  const cwd = await directory(t, { 'gateway.yaml': 'version: 1\n', 'bin/.keep': '' })
+  await symlink(join(PACKAGE, 'bin/run.js'), join(cwd, 'bin/gateway'))
+  const env = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), PATH: `${join(cwd, 'bin')}:${process.env.PATH}` }
+  const connect = async (...args: string[]): Promise<string[]> => {
+    const { stdout } = await gateway(['connect', ...args, '--yes', '--json'], { cwd, env })
+    const plans = JSON.parse(stdout) as { entry: { command?: string; args?: string[]; url?: string } }[]
+    return plans.map(({ entry: { command = '', args = [], url } }) => url ?? [command, ...args].join(' '))
+  }
+
+  const [cli = '', desktop = ''] = await connect('claude-code', 'claude-desktop')
+  assert.equal(cli, `gateway attach -c ${join(cwd, 'gateway.yaml')}`)
+  const [program = '', script = ''] = desktop.split(' ')
+  assert.ok(isAbsolute(program) && isAbsolute(script), desktop)
+  assert.match(desktop, / attach -c /)
+  assert.deepEqual(await connect('cursor', '--http', 'http://127.0.0.1:1/mcp'), ['http://127.0.0.1:1/mcp'])
 })
