@@ -102,6 +102,10 @@ export const SERVER_COMMANDS = {
       }),
       'no-start': booleanFlag({ summary: 'Do not start the gateway.' }),
       'no-connect': booleanFlag({ summary: 'Do not change client settings.' }),
+      move: booleanFlag({
+        exclusive: ['no-connect'],
+        summary: 'Remove the servers from the clients, so that each runs once; gateway disconnect restores them.',
+      }),
       force: booleanFlag({ summary: 'Replace an existing configuration, which is kept as gateway.yaml.bak.' }),
       ...JSON_FLAG,
     },

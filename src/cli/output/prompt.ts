@@ -120,6 +120,12 @@ export async function withQuestions<T>(host: Host, use: (ask: AskQuestion) => Pr
   }
 }
 
+/** Asks a question; only yes counts. @throws GatewayError GW_INTERRUPTED */
+export async function askYesNo(question: string, host: Host): Promise<boolean> {
+  const answer = await withQuestions(host, ask => ask(`${question} [y/N] `))
+  return /^y(es)?$/i.test(answer.trim())
+}
+
 /** Response to a confirmation; `not asked` if nothing is to be written. */
 export type Consent = 'given' | 'declined' | 'not asked'
 
@@ -144,8 +150,7 @@ export async function promptForConsent(
     throw gatewayError('GW_USAGE', {
       what: 'nothing was written: no terminal to ask for confirmation; use --yes',
     })
-  const answer = await withQuestions(host, ask => ask(`${question} [y/N] `))
-  if (/^y(es)?$/i.test(answer.trim())) return 'given'
+  if (await askYesNo(question, host)) return 'given'
   terminal.err.line('nothing was written')
   return 'declined'
 }

@@ -28,7 +28,16 @@ export interface ConnectRecord {
   /** Settings before the first connection; absent if there was no file. */
   readonly before?: string | undefined
   /** Written settings. If they are unchanged, undo restores the earlier ones byte for byte. */
-  readonly after: string
+  readonly after?: string | undefined
+  /** Servers that were removed, to restore them. */
+  readonly moved?: readonly MovedServer[]
+}
+
+interface MovedServer {
+  /** Key path of its list. */
+  readonly key: readonly string[]
+  readonly name: string
+  readonly entry: JsonObject
 }
 
 type RecordKey = Pick<ConnectRecord, 'file' | 'name'>
@@ -69,6 +78,7 @@ export interface ConnectPlan {
   readonly entry?: JsonObject
   readonly before?: SettingsFile
   readonly after?: string
+  readonly moved?: readonly MovedServer[]
   /** True if the entry already exists. */
   readonly isDone?: boolean
   readonly problem?: string
@@ -77,6 +87,8 @@ export interface ConnectPlan {
 export interface ConnectOptions {
   readonly scope: 'user' | 'project'
   readonly values: EntryValues
+  /** Names of servers to remove from the settings, by file. */
+  readonly moves?: ReadonlyMap<string, readonly string[]>
   readonly connections: ConnectRecords
   readonly terminal: Terminal
 }
@@ -104,7 +116,7 @@ export async function listClientStatus(connections: ConnectRecords, terminal: Te
 
 /** Plans a client's connection. Never throws: a problem is part of the plan. */
 export async function planConnect(client: ClientDefinition, options: ConnectOptions): Promise<ConnectPlan> {
-  const { scope, values, connections, terminal } = options
+  const { scope, values, terminal } = options
   const entry = createClientEntry(client, values)
   if (entry === undefined) return { client, problem: 'it does not support URLs: omit --http' }
   const file = findSettingsFile(client, scope, terminal)
@@ -116,24 +128,56 @@ export async function planConnect(client: ClientDefinition, options: ConnectOpti
   try {
     const before = await readSettingsFile(file)
     await throwIfOutsideProject(file, scope, terminal.cwd)
-    const editor = selectEditor(client)
-    const text = before.text ?? ''
-    const present = await editor.read(text, values.name)
-    if (isDeepStrictEqual(present, entry)) return { client, file, entry, before, isDone: true }
-    if (present !== undefined && !(await isOwnEntry(present, before.path, values.name, connections)))
-      return {
-        client,
-        file,
-        problem: `it already has another entry named "${values.name}": choose a different --name`,
-      }
-    const after = await editor.set(text, values.name, entry)
-    // Verify that the client would find the entry.
-    if (!isDeepStrictEqual(await editor.read(after, values.name), entry))
-      return { client, file, problem: `${client.title} would not find the entry in this file` }
-    return { client, file, entry, before, after }
+    return { client, file, ...(await planChange(client, entry, before, options.moves?.get(file) ?? [], options)) }
   } catch (error) {
     return { client, file, problem: getErrorMessage(error) }
   }
+}
+
+/** Plans to set the entry, and to remove the servers with these names. @throws Error if the settings are invalid */
+async function planChange(
+  client: ClientDefinition,
+  entry: JsonObject,
+  before: SettingsFile,
+  names: readonly string[],
+  { values, connections, terminal }: ConnectOptions,
+): Promise<Omit<ConnectPlan, 'client' | 'file'>> {
+  const editor = selectEditor(client)
+  const { text = '' } = before
+  const present = await editor.read(text, values.name)
+  const isDone = isDeepStrictEqual(present, entry)
+  if (present !== undefined && !isDone && !(await isOwnEntry(present, before.path, values.name, connections)))
+    return { problem: `it already has another entry named "${values.name}": choose a different --name` }
+  const connected = isDone ? text : await editor.set(text, values.name, entry)
+  const { after, moved } = await removeServers(connected, client, names, terminal.cwd)
+  if (isDone && moved.length === 0) return { entry, before, isDone }
+  // Verify that the client would find the entry.
+  if (!isDeepStrictEqual(await editor.read(after, values.name), entry))
+    return { problem: `${client.title} would not find the entry in this file` }
+  return { entry, before, after, moved }
+}
+
+/** Removes servers of the user, and those that Claude Code has for the project in `directory`. */
+async function removeServers(
+  text: string,
+  client: ClientDefinition,
+  names: readonly string[],
+  directory: string,
+): Promise<{ readonly after: string; readonly moved: readonly MovedServer[] }> {
+  const moved: MovedServer[] = []
+  let after = text
+  for (const name of names)
+    for (const key of [['projects', directory, ...client.key], client.key]) {
+      const editor = selectEditor({ ...client, key })
+      const entry = await editor.read(after, name)
+      if (!isObject(entry)) continue
+      const without = await editor.remove(after, name)
+      if ((await editor.read(without, name)) !== undefined) break
+      moved.push({ key, name, entry })
+      after = without
+      break
+    }
+  return { after, moved }
 }
 
 /** Rejects links from a project to the user's other files. @throws Error with a reason */
@@ -163,16 +207,22 @@ export async function applyPlan(plan: ConnectPlan, options: ConnectOptions): Pro
 }
 
 async function writePlan(
-  { client, entry, before, after }: ConnectPlan,
+  { client, entry, before, after, moved = [] }: ConnectPlan,
   { values: { name }, connections }: ConnectOptions,
 ): Promise<void> {
   if (entry === undefined || before === undefined || after === undefined) return
   const key = { file: before.path, name }
   const earlier = await connections.find(key)
-  // Undo restores the file from before the first connection.
-  const original = earlier !== undefined && earlier.after === before.text ? earlier.before : before.text
+  // Undo restores the file from before the first connection, unless it was changed since.
+  const texts =
+    earlier === undefined
+      ? { before: before.text, after }
+      : earlier.after === before.text
+        ? { before: earlier.before, after }
+        : {}
   await writeSettingsFile(before, after)
-  await connections.record(key, { client: client.name, ...key, entry, before: original, after })
+  const allMoved = [...(earlier?.moved ?? []), ...moved]
+  await connections.record(key, { client: client.name, ...key, entry, ...texts, moved: allMoved })
 }
 
 export interface UndoResult {
@@ -194,7 +244,7 @@ interface UndoPlan {
 
 /** Plans to remove an entry. A changed entry stays. Never throws. */
 async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
-  const { client: id, file, name, entry } = connected
+  const { client: id, file, name, entry, moved = [] } = connected
   const createResult = (outcome: UndoResult['outcome'], reason?: string): UndoResult => ({
     ...{ client: id, file, name, outcome },
     ...(reason === undefined ? {} : { why: reason }),
@@ -206,12 +256,25 @@ async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
     if (now.text === connected.after) return { result: createResult('restored'), before: now, after: connected.before }
     const editor = selectEditor(client)
     const present = await editor.read(now.text, name)
-    if (present === undefined) return { result: createResult('gone') }
-    if (!isDeepStrictEqual(present, entry)) return { result: createResult('left', 'the entry was changed later') }
-    return { result: createResult('removed'), before: now, after: await editor.remove(now.text, name) }
+    if (present !== undefined && !isDeepStrictEqual(present, entry))
+      return { result: createResult('left', 'the entry was changed later') }
+    const restored = await restoreServers(now.text, client, moved)
+    const after = present === undefined ? restored : await editor.remove(restored, name)
+    if (after === now.text) return { result: createResult('gone') }
+    return { result: createResult('removed'), before: now, after }
   } catch (error) {
     return { result: createResult('left', getErrorMessage(error)) }
   }
+}
+
+/** Restores removed servers, unless others have their names. */
+async function restoreServers(text: string, client: ClientDefinition, moved: readonly MovedServer[]): Promise<string> {
+  let restored = text
+  for (const { key, name, entry } of moved) {
+    const editor = selectEditor({ ...client, key })
+    if ((await editor.read(restored, name)) === undefined) restored = await editor.set(restored, name, entry)
+  }
+  return restored
 }
 
 /** Undoes one connection. */

@@ -47,8 +47,8 @@ export interface DetectedServer {
 
 export interface DetectionResult {
   readonly servers: readonly DetectedServer[]
-  /** Settings files with their server counts. */
-  readonly files: readonly { readonly client: string; readonly file: string; readonly count: number }[]
+  /** Settings files with the names of their servers. */
+  readonly files: readonly { readonly client: string; readonly file: string; readonly servers: readonly string[] }[]
   readonly notes: readonly string[]
   /** Installed clients, with or without servers. */
   readonly clients: readonly ClientDefinition[]
@@ -70,7 +70,8 @@ export async function findServers(terminal: Terminal): Promise<DetectionResult> 
         const note = (name: string, text: string): void => collector.note(`${client.title}, ${name}`, text)
         const { entries } = convertServers(await readSettings(file), at, { note, leave: () => undefined })
         for (const { originalName, upstream } of entries) collector.add(originalName, upstream, client.title)
-        if (entries.length > 0) files.push({ client: client.title, file, count: entries.length })
+        const names = entries.map(({ originalName }) => originalName)
+        if (names.length > 0) files.push({ client: client.title, file, servers: names })
       } catch (error) {
         const message = getErrorMessage(error)
         if (!message.includes('no servers found')) collector.note(client.title, message)

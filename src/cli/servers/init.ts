@@ -10,10 +10,11 @@ import { toOneLine, plural } from '../../util/plain-text.ts'
 import { ensureRunning } from '../background/up.ts'
 import { validate } from '../local/validate.ts'
 import { formatFindings } from '../output/format-findings.ts'
-import { promptForConsent } from '../output/prompt.ts'
+import { askYesNo, canAsk, promptForConsent } from '../output/prompt.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { withControl } from '../remote/control-connection.ts'
+import type { ConnectPlan } from './connect.ts'
 import type { ConnectOutcome } from './connect-command.ts'
 import { connectClients, createAttachValues, openConnectRecords } from './connect-command.ts'
 import type { DetectedServer, DetectionResult } from './find-servers.ts'
@@ -31,6 +32,7 @@ export interface InitFlags {
   readonly 'dry-run': boolean
   readonly 'no-start': boolean
   readonly 'no-connect': boolean
+  readonly move: boolean
   readonly starter?: string | undefined
   readonly json: boolean
 }
@@ -54,7 +56,8 @@ export interface InitResult {
     readonly starting: readonly string[]
     readonly health: Health
   }
-  readonly connected: readonly { readonly client: string; readonly file: string }[]
+  /** Connected clients, with the servers that were removed from their settings. */
+  readonly connected: readonly { readonly client: string; readonly file: string; readonly moved: readonly string[] }[]
   /** True if the user declined all connections. */
   readonly unconnected?: true
   /** Failures after the configuration was written. */
@@ -83,8 +86,9 @@ async function init(flags: InitFlags, around: InitDeps): Promise<InitResult> {
   const { terminal, host, step } = around
   const target = resolve(terminal.cwd, flags.output)
   step('searching for client servers')
-  const detection = await findServers(terminal)
-  const servers = chooseServers(detection, flags)
+  const found = await findServers(terminal)
+  const servers = chooseServers(found, flags)
+  const detection = flags.starter === undefined ? found : { ...found, files: [] }
   const { environment } = terminal
   const draft = createDraft(servers, { environment, launcher: String(host.argv[1]), target })
   const result = createInitResult(detection, servers, draft)
@@ -118,11 +122,15 @@ async function startAndConnect(
   return {
     ...result,
     ...(started === undefined ? {} : { started }),
-    connected: isWritten ? connected.writes.map(({ client, file = '' }) => ({ client: client.title, file })) : [],
+    connected: isWritten ? connected.writes.map(formatWrite) : [],
     ...(connected?.consent === 'declined' ? { unconnected: true } : {}),
     notes: [...notes, ...(left ?? [])],
     problems,
   }
+}
+
+function formatWrite({ client, file = '', moved = [] }: ConnectPlan): InitResult['connected'][number] {
+  return { client: client.title, file, moved: moved.map(({ name }) => name) }
 }
 
 function createInitResult(
@@ -214,14 +222,18 @@ async function retryWithControl<T>(
 }
 
 async function connectDetected(
-  { clients }: DetectionResult,
+  { clients, files }: DetectionResult,
   config: string,
   flags: InitFlags,
   { terminal, host, step }: InitDeps,
 ): Promise<ConnectOutcome> {
   step('checking client settings')
   const values = createAttachValues('gateway', ['attach', '-c', config], terminal, host)
-  const options = { scope: 'user', values, connections: openConnectRecords(terminal), terminal } as const
+  const question = 'Remove these servers from the clients, so that each runs once? Undo: gateway disconnect.'
+  const canMove = files.length > 0 && !flags.yes && canAsk(terminal, host)
+  const isMoving = flags.move || (canMove && (await askYesNo(question, host)))
+  const moves = new Map(isMoving ? files.map(({ file, servers }) => [file, servers]) : [])
+  const options = { scope: 'user', values, moves, connections: openConnectRecords(terminal), terminal } as const
   return connectClients(clients, options, { ...flags, json: flags.json || flags.yes }, host)
 }
 
@@ -286,18 +298,31 @@ function formatStarted({ started }: InitResult, out: Terminal['out']): string[] 
   ]
 }
 
-function formatConnected({ connected, unconnected }: InitResult, { out, cwd }: Terminal): string[] {
+function formatConnected(done: InitResult, terminal: Terminal): string[] {
+  const { connected, unconnected } = done
+  const { out, cwd } = terminal
   if (unconnected === true) return ['no client was connected; preview with gateway connect --dry-run']
   if (connected.length === 0) return []
   return [
-    ...connected.map(
-      ({ client, file }) => `${out.paint('green', 'connected')} ${client} (${toRelativePath(cwd, file)})`,
-    ),
-    out.paint(
-      'dim',
-      'The clients still have their own entries for these servers: remove them, or each server runs twice.',
-    ),
+    ...connected.map(({ client, file, moved }) => {
+      const text = moved.length === 0 ? '' : `; removed ${moved.join(', ')}`
+      return `${out.paint('green', 'connected')} ${client} (${toRelativePath(cwd, file)})${text}`
+    }),
+    ...formatDuplicates(done, terminal),
   ]
+}
+
+/** Formats the servers that still run twice: in a client and in the gateway. */
+function formatDuplicates({ found, connected }: InitResult, { out, cwd }: Terminal): string[] {
+  const lines = found.flatMap(({ file, servers }) => {
+    const moved = connected.find(one => one.file === file)?.moved ?? []
+    const rest = servers.filter(name => !moved.includes(name))
+    return rest.length === 0 ? [] : [`  ${toRelativePath(cwd, file)}: ${rest.join(', ')}`]
+  })
+  if (lines.length === 0) return []
+  const isMoved = connected.some(({ moved }) => moved.length > 0)
+  const hint = isMoved ? 'remove them there' : 'gateway init --force --move removes them there'
+  return [`${out.paint('yellow', 'note')} these servers run twice, in the gateway and in a client; ${hint}:`, ...lines]
 }
 
 function formatNextSteps({ started }: InitResult, config: string, out: Terminal['out']): string[] {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, lstat, readFile, realpath, rename, stat } from 'node:fs/promises'
-import type { Edit, ParseError } from 'jsonc-parser'
+import type { Edit, Node as JsonNode, ParseError } from 'jsonc-parser'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { writeFileAtomic } from '../../util/storage/files.ts'
@@ -96,9 +96,9 @@ function createJsonEditor({ key }: ClientDefinition): SettingsEditor {
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')
       const { size } = readEntries(readPath(await parseJson(text), key))
+      if (size > 1) return applyEdits(text, await removeProperty(text, [...key, name]))
       // Removing the only entry leaves whitespace, so reformat in this case.
-      const options = size > 1 ? {} : { formattingOptions: detectFormatting(text) }
-      return applyEdits(text, modify(text, [...key, name], undefined, options))
+      return applyEdits(text, modify(text, [...key, name], undefined, { formattingOptions: detectFormatting(text) }))
     },
   }
 }
@@ -158,6 +158,38 @@ async function appendAfterProperty(text: string, { offset, content }: Edit): Pro
   return { offset, length: 0, content: `,${lines.map(line => `${eol}${lead}${line.slice(depth)}`).join('')}` }
 }
 
+/** Returns edits that remove a property and its comma, but no comments around it. */
+async function removeProperty(text: string, path: string[]): Promise<Edit[]> {
+  const { parseTree, findNodeAtLocation, createScanner } = await import('jsonc-parser')
+  const tree = parseTree(text)
+  const property = tree && findNodeAtLocation(tree, path)?.parent
+  if (property === undefined) return []
+  const findComma = ({ offset, length }: JsonNode): number | undefined => {
+    const scanner = createScanner(text, true)
+    scanner.setPosition(offset + length)
+    scanner.scan()
+    const next = scanner.getTokenOffset()
+    return text[next] === ',' ? next : undefined
+  }
+  const comma = findComma(property)
+  if (comma !== undefined) return [removeLines(text, property.offset, comma + 1)]
+  const previous = property.parent?.children?.findLast(({ offset }) => offset < property.offset)
+  const commaBefore = previous && findComma(previous)
+  return [
+    ...(commaBefore === undefined ? [] : [{ offset: commaBefore, length: 1, content: '' }]),
+    removeLines(text, property.offset, property.offset + property.length),
+  ]
+}
+
+/** Returns an edit that removes the text, with its lines if nothing else is on them, else with the spaces before it. */
+function removeLines(text: string, start: number, end: number): Edit {
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1
+  const before = text.slice(lineStart, start).trimEnd().length
+  const lineBreak = before > 0 ? undefined : /^[ \t]*\r?\n/.exec(text.slice(end))?.[0]
+  const offset = lineStart + before
+  return { offset, length: end + (lineBreak?.length ?? 0) - offset, content: '' }
+}
+
 /** Detects indentation and line endings. */
 function detectFormatting(text: string): { tabSize: number; insertSpaces: boolean; eol: string } {
   const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  '
@@ -170,36 +202,36 @@ function detectFormatting(text: string): { tabSize: number; insertSpaces: boolea
 
 /** Appends a table, so that the rest of the file is not rewritten. */
 function createTomlEditor({ key }: ClientDefinition): SettingsEditor {
-  const read = async (text: string, name: string): Promise<unknown> => readPath(await parseToml(text), [...key, name])
-  const removeTable = async (text: string, name: string): Promise<string> => {
+  const removeTable = (text: string, name: string): string => {
     const eol = text.includes('\r\n') ? '\r\n' : '\n'
-    const header = formatTomlHeader(key, name)
+    const headers = [name, JSON.stringify(name), `'${name}'`].map(one => `[${[...key, one].join('.')}`)
     const lines = text.split(eol)
-    const start = lines.findIndex(line => line.trim() === header)
+    const start = lines.findIndex(line =>
+      headers.some(header => [']', '.'].some(end => line.trim().startsWith(header + end))),
+    )
     if (start === -1) return text
     const end = findTableEnd(lines, start)
     const from = start > 0 && lines[start - 1] === '' && end === lines.length ? start - 1 : start
     const retainedLines = [...lines.slice(0, from), ...lines.slice(end)]
     if (end === lines.length && retainedLines.length > 0) retainedLines.push('')
-    const remaining = retainedLines.join(eol)
-    if ((await read(remaining, name)) !== undefined) throw new Error(`the table ${header} occurs more than once`)
-    return remaining
+    // The table may have others below it, such as its env.
+    return removeTable(retainedLines.join(eol), name)
   }
   return {
-    read,
+    read: async (text, name) => readPath(await parseToml(text), [...key, name]),
     all: async text => readEntries(readPath(await parseToml(text), key)),
     async set(text, name, entry) {
       const eol = text.includes('\r\n') ? '\r\n' : '\n'
       const settings = await parseToml(text)
       checkMaps(settings, key)
-      const before = await removeTable(text, name)
+      const before = removeTable(text, name)
       const gap = before === '' ? '' : before.endsWith(eol) ? eol : `${eol}${eol}`
       const rows = Object.entries(entry).map(([name, value]) => `${name} = ${formatTomlValue(value)}`)
       const made = `${before}${gap}${[formatTomlHeader(key, name), ...rows].join(eol)}${eol}`
       await parseToml(made)
       return made
     },
-    remove: removeTable,
+    remove: async (text, name) => removeTable(text, name),
   }
 }
 
@@ -213,11 +245,15 @@ function findTableEnd(lines: readonly string[], start: number): number {
 }
 
 function formatTomlHeader(key: readonly string[], name: string): string {
-  return `[${[...key, name].join('.')}]`
+  return `[${[...key, /^[\w-]+$/.test(name) ? name : JSON.stringify(name)].join('.')}]`
 }
 
-/** JSON strings, and arrays of them, are valid TOML. */
+/** JSON strings are valid TOML. */
 function formatTomlValue(value: unknown): string {
+  if (isObject(value))
+    return `{ ${Object.entries(value)
+      .map(([key, one]) => `${JSON.stringify(key)} = ${formatTomlValue(one)}`)
+      .join(', ')} }`
   return Array.isArray(value) ? `[${value.map(formatTomlValue).join(', ')}]` : JSON.stringify(value)
 }
 

@@ -12,7 +12,7 @@ import {
   planConnect,
   undoConnect,
 } from '../../../../src/cli/servers/connect.ts'
-import { selectEditor } from '../../../../src/cli/servers/settings-editor.ts'
+import { parseSettings, selectEditor } from '../../../../src/cli/servers/settings-editor.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -159,6 +159,44 @@ test('settings that were changed since then lose the entry alone', async t => {
     assert.match(after, /ours|late|OTHER/)
   }
 })
+
+/** Settings with servers of the user, and a value that the client changes later. */
+const WITH_SERVERS: readonly (readonly [client: string, names: readonly string[], text: string])[] = [
+  [
+    'claude-code',
+    ['mine', 'local'],
+    '{"mcpServers":{"mine":{"command":"a","env":{"A":"b"}},"other":{}},"projects":{"$HOME":{"mcpServers":{"local":{"command":"l"}}}},"n":1}',
+  ],
+  [
+    'codex',
+    ['mine', 'my own'],
+    'n = 1\n\n[mcp_servers.mine]\ncommand = "a"\n\n[mcp_servers.mine.env]\nA = "b"\n\n[mcp_servers."my own"]\ncommand = "l"\n\n# why\n[mcp_servers.other]\ncommand = "o"\n',
+  ],
+  ['goose', ['mine'], 'n: 1\nextensions:\n  mine: { cmd: a, envs: { A: b } }\n  # why\n  other: { cmd: o }\n'],
+]
+
+for (const [name, names, template] of WITH_SERVERS)
+  test(`servers that ${name} had before they moved to the gateway come back, whatever changed since`, async t => {
+    const count = (text: string, to: number): string => text.replace(/(\bn"?(?: =|:) ?)\d/, `$1${to}`)
+    for (const last of [2, 3]) {
+      const here = await home(t)
+      const client = clientNamed(name)
+      const before = template.replace('$HOME', here.home)
+      const file = await put(here, client, before)
+      await connected(client, here)
+      await writeFile(file, count(await readFile(file, 'utf8'), 2))
+      await connected(client, { ...here, options: { ...here.options, moves: new Map([[file, names]]) } })
+
+      const text = await readFile(file, 'utf8')
+      for (const moved of names) assert.ok(!text.includes(moved), `${moved} in ${text}`)
+      assert.match(text, template.includes('# why') ? /# why\n.*other/ : /other/)
+      await writeFile(file, count(text, last))
+      assert.deepEqual(await disconnected(here), ['removed'])
+
+      const after = await parseSettings(await readFile(file, 'utf8'), client.format)
+      assert.deepEqual(after, await parseSettings(count(before, last), client.format))
+    }
+  })
 
 test('an entry of somebody else is never touched, and one that its owner has changed is left', async t => {
   const here = await home(t)

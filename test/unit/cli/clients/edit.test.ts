@@ -36,6 +36,33 @@ for (const [what, before, during] of CASES)
     assert.equal(await editor.remove(during, 'gateway'), before)
   })
 
+const REMOVALS: [what: string, client: string, before: string, after: string][] = [
+  [
+    'between comments',
+    'cursor',
+    '{\n  "mcpServers": {\n    // first\n    "x y": { "command": "a" }, // about it\n    // why b\n    "b": {}\n  }\n}\n',
+    '{\n  "mcpServers": {\n    // first\n // about it\n    // why b\n    "b": {}\n  }\n}\n',
+  ],
+  [
+    'at the end',
+    'cursor',
+    '{"mcpServers": {\n  "b": {}, /* , */\n  // why x\n  "x y": {\n    "command": ","\n  }\n}}',
+    '{"mcpServers": {\n  "b": {} /* , */\n  // why x\n}}',
+  ],
+  ['on one line', 'cursor', '{"mcpServers": {"x y": {}, "b": {}}}', '{"mcpServers": { "b": {}}}'],
+  [
+    'of several tables',
+    'codex',
+    '# top\n[mcp_servers."x y"]\ncommand = "a"\n\n[mcp_servers."x y".env]\nA = "b"\n\n# why b\n[mcp_servers.b]\ncommand = "c"\n',
+    '# top\n# why b\n[mcp_servers.b]\ncommand = "c"\n',
+  ],
+]
+
+for (const [what, name, before, after] of REMOVALS)
+  test(`a server ${what} is removed, and all else stays`, async () => {
+    assert.equal(await selectEditor(clientNamed(name)).remove(before, 'x y'), after)
+  })
+
 const clientNamed = (wanted: string): ClientDefinition => {
   const client = CLIENTS.find(({ name }) => name === wanted)
   assert.ok(client, wanted)
