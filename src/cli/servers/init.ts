@@ -14,7 +14,6 @@ import { askYesNo, canAsk, promptForConsent } from '../output/prompt.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { withControl } from '../remote/control-connection.ts'
-import type { ConnectPlan } from './connect.ts'
 import type { ConnectOutcome } from './connect-command.ts'
 import { connectClients, createAttachValues, openConnectRecords } from './connect-command.ts'
 import type { DetectedServer, DetectionResult } from './find-servers.ts'
@@ -118,19 +117,20 @@ async function startAndConnect(
   const left = connected?.plans.flatMap(({ client, problem }) =>
     problem === undefined ? [] : [`${client.title}: ${problem}`],
   )
-  const isWritten = connected?.consent === 'given'
   return {
     ...result,
     ...(started === undefined ? {} : { started }),
-    connected: isWritten ? connected.writes.map(formatWrite) : [],
+    connected: connected === undefined ? [] : listConnected(connected),
     ...(connected?.consent === 'declined' ? { unconnected: true } : {}),
     notes: [...notes, ...(left ?? [])],
     problems,
   }
 }
 
-function formatWrite({ client, file = '', moved = [] }: ConnectPlan): InitResult['connected'][number] {
-  return { client: client.title, file, moved: moved.map(({ name }) => name) }
+function listConnected({ plans, consent }: ConnectOutcome): InitResult['connected'] {
+  return plans
+    .filter(({ isDone, after }) => isDone === true || (consent === 'given' && after !== undefined))
+    .map(({ client, file = '', moved = [] }) => ({ client: client.title, file, moved: moved.map(({ name }) => name) }))
 }
 
 function createInitResult(

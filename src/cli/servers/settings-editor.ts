@@ -181,13 +181,15 @@ async function removeProperty(text: string, path: string[]): Promise<Edit[]> {
   ]
 }
 
-/** Returns an edit that removes the text, with its lines if nothing else is on them, else with the spaces before it. */
+/** Returns an edit that removes the text, with its lines if nothing else is on them, else with the spaces next to it. */
 function removeLines(text: string, start: number, end: number): Edit {
   const lineStart = text.lastIndexOf('\n', start - 1) + 1
-  const before = text.slice(lineStart, start).trimEnd().length
-  const lineBreak = before > 0 ? undefined : /^[ \t]*\r?\n/.exec(text.slice(end))?.[0]
-  const offset = lineStart + before
-  return { offset, length: end + (lineBreak?.length ?? 0) - offset, content: '' }
+  const before = text.slice(lineStart, start)
+  const [after = '', lineBreak] = /^[ \t]*(\r?\n)?/.exec(text.slice(end)) ?? []
+  const createEdit = (from: number, to: number): Edit => ({ offset: from, length: to - from, content: '' })
+  if (lineBreak === undefined && after !== '') return createEdit(start, end + after.length)
+  if (lineBreak !== undefined && before.trim() === '') return createEdit(lineStart, end + after.length)
+  return createEdit(lineStart + before.trimEnd().length, end)
 }
 
 /** Detects indentation and line endings. */

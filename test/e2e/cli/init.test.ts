@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { atTerminal, noTerminal } from '../../fixtures/terminal.ts'
 import { directory, gateway, SERVER } from './run.ts'
 import type { Outcome } from '../../fixtures/run-command.ts'
 
@@ -103,6 +104,46 @@ test('init makes one gateway of the servers of five clients, starts it, connects
   assert.equal((await run('disconnect', '--all')).code, 0)
   for (const [file, before] of Object.entries(SETTINGS))
     assert.equal(await readFile(join(at, file), 'utf8'), before, file)
+})
+
+test('with --move the clients keep only the gateway and what was not imported, until disconnect', async t => {
+  const { home: at, run } = await home(t, {
+    ...SETTINGS,
+    'project/.mcp.json': '{"mcpServers":{"team":{"command":"x"}}}',
+  })
+  assert.equal((await run('init', '--yes', '--no-start')).code, 0)
+  const hint = (await run('init', '--yes', '--no-start', '--force')).stdout
+  assert.match(hint, /gateway init --force --move/)
+
+  const { code, stdout } = await run('init', '--yes', '--no-start', '--force', '--move')
+
+  assert.equal(code, 0, stdout)
+  assert.match(stdout, /Cursor .*removed Notes/)
+  assert.match(stdout, /\.mcp\.json: team/)
+  const cursor = await readFile(join(at, '.cursor/mcp.json'), 'utf8')
+  assert.match(cursor, /\/\/ mine[^]*"gateway"/)
+  assert.doesNotMatch(cursor, /Notes/)
+  assert.match(await readFile(join(at, '.gemini/settings.json'), 'utf8'), /"odd":\{"nothing":true\}/)
+  const { findings } = JSON.parse((await run('doctor', '--json')).stdout) as { findings: { code: string }[] }
+  assert.ok(!findings.some(one => one.code === 'client-own-servers'))
+  assert.equal((await run('disconnect', '--all')).code, 0)
+  for (const [file, before] of Object.entries(SETTINGS))
+    assert.equal(await readFile(join(at, file), 'utf8'), before, file)
+})
+
+test('at a terminal init asks whether to remove the servers from the clients', { skip: noTerminal }, async t => {
+  const { home: at, env } = await home(t, SETTINGS)
+  const screen = atTerminal(t, ['init', '--no-start'], { cwd: join(at, 'project'), env })
+  await screen.shows(/Write .*gateway\.yaml\? \[y\/N\] /)
+  screen.type('y')
+  await screen.shows(/Remove these servers from the clients[^?]*\?[^?]*\[y\/N\] /)
+  screen.type('y')
+  await screen.shows(/- .*"Notes"[^]*Write these 5 files\? \[y\/N\] /)
+  screen.type('y')
+
+  assert.equal(await screen.exit, 0, screen.shown())
+  assert.match(screen.shown(), /connected\S* Cursor .*; removed Notes/)
+  assert.doesNotMatch(await readFile(join(at, '.cursor/mcp.json'), 'utf8'), /Notes/)
 })
 
 test('of two at once one writes the configuration, and the other says that it is there', async t => {

@@ -41,7 +41,7 @@ const REMOVALS: [what: string, client: string, before: string, after: string][] 
     'between comments',
     'cursor',
     '{\n  "mcpServers": {\n    // first\n    "x y": { "command": "a" }, // about it\n    // why b\n    "b": {}\n  }\n}\n',
-    '{\n  "mcpServers": {\n    // first\n // about it\n    // why b\n    "b": {}\n  }\n}\n',
+    '{\n  "mcpServers": {\n    // first\n    // about it\n    // why b\n    "b": {}\n  }\n}\n',
   ],
   [
     'at the end',
@@ -49,7 +49,7 @@ const REMOVALS: [what: string, client: string, before: string, after: string][] 
     '{"mcpServers": {\n  "b": {}, /* , */\n  // why x\n  "x y": {\n    "command": ","\n  }\n}}',
     '{"mcpServers": {\n  "b": {} /* , */\n  // why x\n}}',
   ],
-  ['on one line', 'cursor', '{"mcpServers": {"x y": {}, "b": {}}}', '{"mcpServers": { "b": {}}}'],
+  ['on one line', 'cursor', '{"mcpServers": {"x y": {}, "b": {}}}', '{"mcpServers": {"b": {}}}'],
   [
     'of several tables',
     'codex',
