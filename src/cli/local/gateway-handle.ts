@@ -13,6 +13,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import type { SourceFlags } from '../load-source.ts'
 import { loadSource, getStateDirectory, replaceListeners } from '../load-source.ts'
+import { formatStarting, withProgress } from '../output/progress.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { ControlFlags } from '../remote/control-connection.ts'
 import { withRunningGateway } from '../remote/control-connection.ts'
@@ -97,8 +98,12 @@ export async function withGateway<T>(
   options: OwnGatewayOptions = {},
 ): Promise<T> {
   return withBuiltGateway(source, terminal, options, async gateway => {
-    await gateway.start()
-    await gateway.settled()
+    const describe = (): string => formatStarting([...gateway.upstreams.values()].map(one => one.status()))
+    await withProgress(
+      terminal,
+      describe,
+      gateway.start().then(() => gateway.settled()),
+    )
     return use(gateway)
   })
 }

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { createStatusLine } from './progress.ts'
 
 type TextStyle = Parameters<typeof styleText>[0]
 
@@ -20,6 +21,8 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly out: TerminalOutput
   readonly err: TerminalOutput
+  /** Replaces the last line; undefined unless a person watches. */
+  readonly status?: ((text: string) => void) | undefined
 }
 
 export function createTerminal(from: Host): Terminal {
@@ -29,6 +32,7 @@ export function createTerminal(from: Host): Terminal {
     environment,
     out: createOutput(from.stdout, environment),
     err: createOutput(from.stderr, environment),
+    status: createStatusLine(from),
   }
 }
 

@@ -14,6 +14,7 @@ import { getPlatform, splitPath } from '../../util/platform.ts'
 import { estimateTokens } from '../../util/units.ts'
 import { findConfigFile } from '../load-source.ts'
 import { withGateway } from '../local/gateway-handle.ts'
+import { withProgress } from '../output/progress.ts'
 import { listAllTools } from '../local/tools.ts'
 import type { AskQuestion } from '../output/prompt.ts'
 import { canAsk, withQuestions } from '../output/prompt.ts'
@@ -192,7 +193,8 @@ interface LaunchChoice {
 async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: Terminal): Promise<LaunchChoice> {
   if (target.by === 'option') return { ...target, notes: [] }
   const registry = await openRegistry(flags, terminal)
-  const entry = await registry.find(target.name, target.version)
+  const reading = registry.find(target.name, target.version)
+  const entry = await withProgress(terminal, () => 'reading the registry', reading)
   const createAddError = (reason: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why: reason })
   if (entry.status === 'deleted') throw createAddError('it was deleted from its registry')
   const matches = listLaunchOptions(entry.packages, entry.remotes)

@@ -172,8 +172,7 @@ async function removeServers(
       const entry = await editor.read(after, name)
       if (!isObject(entry)) continue
       const without = await editor.remove(after, name)
-      if ((await editor.read(without, name)) !== undefined) break
-      moved.push({ key, name, entry })
+      if (without !== after) moved.push({ key, name, entry })
       after = without
       break
     }
@@ -214,12 +213,8 @@ async function writePlan(
   const key = { file: before.path, name }
   const earlier = await connections.find(key)
   // Undo restores the file from before the first connection, unless it was changed since.
-  const texts =
-    earlier === undefined
-      ? { before: before.text, after }
-      : earlier.after === before.text
-        ? { before: earlier.before, after }
-        : {}
+  const original = earlier === undefined ? before.text : earlier.before
+  const texts = earlier === undefined || earlier.after === before.text ? { before: original, after } : {}
   await writeSettingsFile(before, after)
   const allMoved = [...(earlier?.moved ?? []), ...moved]
   await connections.record(key, { client: client.name, ...key, entry, ...texts, moved: allMoved })

@@ -1,6 +1,7 @@
 import { copyFile, link, rename, writeFile } from 'node:fs/promises'
 import { existsSync, rmSync } from 'node:fs'
 import { isAbsolute, relative, resolve, dirname, join } from 'node:path'
+import type { UpstreamStatus } from '../../api/gateway.ts'
 import type { ControlClient } from '../../control/client.ts'
 import { gatewayError, GatewayError, getOwnerReason, getErrorMessage } from '../../errors/errors.ts'
 import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
@@ -11,6 +12,7 @@ import { ensureRunning } from '../background/up.ts'
 import { validate } from '../local/validate.ts'
 import { formatFindings } from '../output/format-findings.ts'
 import { askYesNo, canAsk, promptForConsent } from '../output/prompt.ts'
+import { formatStarting, withProgress } from '../output/progress.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { withControl } from '../remote/control-connection.ts'
@@ -63,9 +65,6 @@ export interface InitResult {
   readonly problems: readonly string[]
 }
 
-/** Reports progress. */
-export type ReportStep = (text: string) => void
-
 const CONTROL_TIMEOUT_MS = 10_000
 const POLL_MS = 50
 /** Package downloads may take longer. */
@@ -74,7 +73,6 @@ const SERVERS_TIMEOUT_MS = 30_000
 interface InitDeps {
   readonly terminal: Terminal
   readonly host: Host
-  readonly step: ReportStep
 }
 
 /**
@@ -82,9 +80,8 @@ interface InitDeps {
  * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
  */
 async function init(flags: InitFlags, around: InitDeps): Promise<InitResult> {
-  const { terminal, host, step } = around
+  const { terminal, host } = around
   const target = resolve(terminal.cwd, flags.output)
-  step('searching for client servers')
   const found = await findServers(terminal)
   const servers = chooseServers(found, flags)
   const detection = flags.starter === undefined ? found : { ...found, files: [] }
@@ -96,7 +93,6 @@ async function init(flags: InitFlags, around: InitDeps): Promise<InitResult> {
   const consent = await promptForConsent(`Write ${target}?`, flags, terminal, host)
   if (consent === 'declined') return { ...result, file: undefined, declined: true }
   await writeDraft(draft, target, flags.force)
-  step('checking the configuration')
   await validate({ config: target }, terminal)
   return startAndConnect({ ...result, file: target }, detection, flags, around)
 }
@@ -174,32 +170,29 @@ function findStarter(name: string): DetectedServer {
   throw gatewayError('GW_USAGE', { what: `no starter named "${name}", use ${formatStarters()}` })
 }
 
-async function startServers(config: string, { terminal, host, step }: InitDeps): Promise<InitResult['started']> {
-  step('starting the gateway and its servers')
-  await ensureRunning({ config }, terminal, host)
-  return retryWithControl({ config }, terminal, async client => {
-    const starting = await waitForServers(client, step)
-    const { result } = await client.request('client.request', { method: 'tools/list' })
-    const tools = isObject(result) && Array.isArray(result.tools) ? result.tools.filter(isObject) : []
-    const health = (await client.request('health')) as unknown as Health
-    return {
-      tools: tools.map(({ name }) => String(name)),
-      starting,
-      health,
-    }
-  })
+function startServers(config: string, { terminal, host }: InitDeps): Promise<InitResult['started']> {
+  let text = 'starting the gateway'
+  const start = async (): Promise<InitResult['started']> => {
+    await ensureRunning({ config }, terminal, host)
+    return retryWithControl({ config }, terminal, async client => {
+      const starting = await waitForServers(client, now => (text = now))
+      const { result } = await client.request('client.request', { method: 'tools/list' })
+      const tools = isObject(result) && Array.isArray(result.tools) ? result.tools.filter(isObject) : []
+      const health = (await client.request('health')) as unknown as Health
+      return { tools: tools.map(({ name }) => String(name)), starting, health }
+    })
+  }
+  return withProgress(terminal, () => text, start())
 }
 
 /** Waits until no server is starting. Returns those that still are at the timeout. */
-async function waitForServers(client: ControlClient, step: ReportStep): Promise<readonly string[]> {
+async function waitForServers(client: ControlClient, setText: (text: string) => void): Promise<readonly string[]> {
   const end = performance.now() + SERVERS_TIMEOUT_MS
-  for (let lastStep = ''; ;) {
-    const { upstreams } = await client.request('ps')
-    const rows = Array.isArray(upstreams) ? upstreams.filter(isObject) : []
-    const starting = rows.flatMap(({ name, state }) => (state === 'starting' ? [String(name)] : []))
+  for (;;) {
+    const upstreams = (await client.request('ps')).upstreams as readonly UpstreamStatus[]
+    const starting = upstreams.filter(({ state }) => state === 'starting').map(({ name }) => name)
     if (starting.length === 0 || performance.now() > end) return starting
-    const text = `waiting for ${starting.join(', ')}`
-    if (text !== lastStep) step((lastStep = text))
+    setText(formatStarting(upstreams))
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
 }
@@ -225,9 +218,8 @@ async function connectDetected(
   { clients, files }: DetectionResult,
   config: string,
   flags: InitFlags,
-  { terminal, host, step }: InitDeps,
+  { terminal, host }: InitDeps,
 ): Promise<ConnectOutcome> {
-  step('checking client settings')
   const values = createAttachValues('gateway', ['attach', '-c', config], terminal, host)
   const question = 'Remove these servers from the clients, so that each runs once? Undo: gateway disconnect.'
   const canMove = files.length > 0 && !flags.yes && canAsk(terminal, host)
@@ -249,10 +241,7 @@ function toRelativePath(cwd: string, path: string): string {
 
 /** Runs `gateway init` and prints the result and next steps. Returns the exit code. */
 export async function runInit(flags: InitFlags, terminal: Terminal, host: Host): Promise<number> {
-  const { err } = terminal
-  const isWatched = err.width !== undefined && !flags.json
-  const printStep = (text: string): void => (isWatched ? err.line(err.paint('dim', text)) : undefined)
-  const done = await init(flags, { terminal, host, step: printStep })
+  const done = await init(flags, { terminal, host })
   if (flags.json) terminal.out.json(done)
   else for (const line of formatInit(done, terminal)) terminal.out.line(line)
   return done.problems.length > 0 || done.declined === true || done.unconnected === true ? INCOMPLETE_EXIT_CODE : 0
@@ -314,15 +303,14 @@ function formatConnected(done: InitResult, terminal: Terminal): string[] {
 
 /** Formats the servers that still run twice: in a client and in the gateway. */
 function formatDuplicates({ found, connected }: InitResult, { out, cwd }: Terminal): string[] {
-  const lines = found.flatMap(({ file, servers }) => {
-    const moved = connected.find(one => one.file === file)?.moved ?? []
-    const rest = servers.filter(name => !moved.includes(name))
-    return rest.length === 0 ? [] : [`  ${toRelativePath(cwd, file)}: ${rest.join(', ')}`]
-  })
-  if (lines.length === 0) return []
-  const isMoved = connected.some(({ moved }) => moved.length > 0)
-  const hint = isMoved ? 'remove them there' : 'gateway init --force --move removes them there'
-  return [`${out.paint('yellow', 'note')} these servers run twice, in the gateway and in a client; ${hint}:`, ...lines]
+  const moved = new Set(connected.flatMap(one => one.moved.map(name => `${one.file} ${name}`)))
+  const left = found.map(one => ({ ...one, servers: one.servers.filter(name => !moved.has(`${one.file} ${name}`)) }))
+  const lines = left
+    .filter(({ servers }) => servers.length > 0)
+    .map(({ file, servers }) => `  ${toRelativePath(cwd, file)}: ${servers.join(', ')}`)
+  const hint = moved.size > 0 ? 'remove them there' : 'gateway init --force --move removes them there'
+  const note = `${out.paint('yellow', 'note')} these servers run twice, in the gateway and in a client; ${hint}:`
+  return lines.length === 0 ? [] : [note, ...lines]
 }
 
 function formatNextSteps({ started }: InitResult, config: string, out: Terminal['out']): string[] {
