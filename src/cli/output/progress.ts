@@ -1,15 +1,6 @@
-import type { Host, Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 const INTERVAL_MS = 200
-const QUIET_FLAGS: readonly string[] = ['--json', '--quiet', '-q']
-
-/** Creates the function that replaces the last line on stderr, unless it is no terminal or should be quiet. */
-export function createStatusLine({ stderr, env, argv }: Host): Terminal['status'] {
-  const end = argv.indexOf('--')
-  const isQuiet = argv.slice(0, end === -1 ? undefined : end).some(word => QUIET_FLAGS.includes(word))
-  if (!stderr.isTTY || isQuiet || env['CI'] || env['TERM'] === 'dumb') return undefined
-  return text => void stderr.write(`\r\x1b[K${text.slice(0, (stderr.columns || 80) - 1)}`)
-}
 
 /** Shows a line while the work takes more than a second, and erases it at the end. */
 export async function withProgress<T>({ status }: Terminal, describe: () => string, work: Promise<T>): Promise<T> {

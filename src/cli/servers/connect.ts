@@ -29,11 +29,11 @@ export interface ConnectRecord {
   readonly before?: string | undefined
   /** Written settings. If they are unchanged, undo restores the earlier ones byte for byte. */
   readonly after?: string | undefined
-  /** Servers that were removed, to restore them. */
+  /** Servers removed from the settings, to restore them. */
   readonly moved?: readonly MovedServer[]
 }
 
-interface MovedServer {
+export interface MovedServer {
   /** Key path of its list. */
   readonly key: readonly string[]
   readonly name: string
@@ -78,8 +78,9 @@ export interface ConnectPlan {
   readonly entry?: JsonObject
   readonly before?: SettingsFile
   readonly after?: string
+  /** Servers that this or an earlier plan removes. */
   readonly moved?: readonly MovedServer[]
-  /** True if the entry already exists. */
+  /** True if nothing is to change: the entry already exists. */
   readonly isDone?: boolean
   readonly problem?: string
 }
@@ -140,19 +141,21 @@ async function planChange(
   entry: JsonObject,
   before: SettingsFile,
   names: readonly string[],
-  { values, connections, terminal }: ConnectOptions,
+  { values: { name }, connections, terminal }: ConnectOptions,
 ): Promise<Omit<ConnectPlan, 'client' | 'file'>> {
   const editor = selectEditor(client)
-  const { text = '' } = before
-  const present = await editor.read(text, values.name)
-  const isDone = isDeepStrictEqual(present, entry)
-  if (present !== undefined && !isDone && !(await isOwnEntry(present, before.path, values.name, connections)))
-    return { problem: `it already has another entry named "${values.name}": choose a different --name` }
-  const connected = isDone ? text : await editor.set(text, values.name, entry)
-  const { after, moved } = await removeServers(connected, client, names, terminal.cwd)
-  if (isDone && moved.length === 0) return { entry, before, isDone }
+  const { path, text = '' } = before
+  const earlier: Partial<ConnectRecord> = (await connections.find({ file: path, name })) ?? {}
+  const present = await editor.read(text, name)
+  const isSet = isDeepStrictEqual(present, entry)
+  if (present !== undefined && !isSet && !isDeepStrictEqual(present, earlier.entry))
+    return { problem: `it already has another entry named "${name}": choose a different --name` }
+  const connected = isSet ? text : await editor.set(text, name, entry)
+  const { after, removed } = await removeServers(connected, client, names, terminal.cwd)
+  const moved = [...removed, ...(earlier.moved ?? [])]
+  if (after === text) return { entry, before, moved, isDone: true }
   // Verify that the client would find the entry.
-  if (!isDeepStrictEqual(await editor.read(after, values.name), entry))
+  if (!isDeepStrictEqual(await editor.read(after, name), entry))
     return { problem: `${client.title} would not find the entry in this file` }
   return { entry, before, after, moved }
 }
@@ -163,8 +166,8 @@ async function removeServers(
   client: ClientDefinition,
   names: readonly string[],
   directory: string,
-): Promise<{ readonly after: string; readonly moved: readonly MovedServer[] }> {
-  const moved: MovedServer[] = []
+): Promise<{ readonly after: string; readonly removed: readonly MovedServer[] }> {
+  const removed: MovedServer[] = []
   let after = text
   for (const name of names)
     for (const key of [['projects', directory, ...client.key], client.key]) {
@@ -172,11 +175,11 @@ async function removeServers(
       const entry = await editor.read(after, name)
       if (!isObject(entry)) continue
       const without = await editor.remove(after, name)
-      if (without !== after) moved.push({ key, name, entry })
+      if (without !== after) removed.push({ key, name, entry })
       after = without
       break
     }
-  return { after, moved }
+  return { after, removed }
 }
 
 /** Rejects links from a project to the user's other files. @throws Error with a reason */
@@ -186,11 +189,6 @@ async function throwIfOutsideProject(file: string, scope: ConnectOptions['scope'
   while (!existsSync(ancestor)) ancestor = dirname(ancestor)
   const path = relative(await realpath(directory), await realpath(ancestor))
   if (path.split(sep)[0] === '..' || isAbsolute(path)) throw new Error('a symbolic link leads out of the project')
-}
-
-/** True if `gateway connect` wrote the entry and it is unchanged. */
-async function isOwnEntry(present: unknown, file: string, name: string, connections: ConnectRecords): Promise<boolean> {
-  return isDeepStrictEqual(present, (await connections.find({ file, name }))?.entry)
 }
 
 /**
@@ -216,8 +214,7 @@ async function writePlan(
   const original = earlier === undefined ? before.text : earlier.before
   const texts = earlier === undefined || earlier.after === before.text ? { before: original, after } : {}
   await writeSettingsFile(before, after)
-  const allMoved = [...(earlier?.moved ?? []), ...moved]
-  await connections.record(key, { client: client.name, ...key, entry, ...texts, moved: allMoved })
+  await connections.record(key, { client: client.name, ...key, entry, ...texts, moved })
 }
 
 export interface UndoResult {
@@ -263,7 +260,11 @@ async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
 }
 
 /** Restores removed servers, unless others have their names. */
-async function restoreServers(text: string, client: ClientDefinition, moved: readonly MovedServer[]): Promise<string> {
+export async function restoreServers(
+  text: string,
+  client: ClientDefinition,
+  moved: readonly MovedServer[],
+): Promise<string> {
   let restored = text
   for (const { key, name, entry } of moved) {
     const editor = selectEditor({ ...client, key })

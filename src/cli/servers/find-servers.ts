@@ -1,13 +1,17 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import type { ClientDefinition } from './clients.ts'
 import { CLIENTS, findSettingsFile, isInstalled } from './clients.ts'
+import { openConnectRecords } from './connect-command.ts'
+import type { ConnectRecord } from './connect.ts'
+import { restoreServers } from './connect.ts'
 import { convertServers, readSettings } from './formats.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { createLocalEntry } from './server-entry.ts'
+import { parseSettings } from './settings-editor.ts'
 import { toUpstreamName } from '../server-names.ts'
 
 /** Servers to start with if no client has one; they are npm packages and need only Node. */
@@ -59,6 +63,7 @@ export async function findServers(terminal: Terminal): Promise<DetectionResult> 
   const collector = new ServerCollector(true)
   const files: DetectionResult['files'][number][] = []
   const readFiles = new Set<string>()
+  const records = await openConnectRecords(terminal).list()
   for (const client of CLIENTS)
     for (const scope of ['user', 'project'] as const) {
       const file = findSettingsFile(client, scope, terminal)
@@ -68,7 +73,10 @@ export async function findServers(terminal: Terminal): Promise<DetectionResult> 
       try {
         const at = { file, directory: terminal.cwd }
         const note = (name: string, text: string): void => collector.note(`${client.title}, ${name}`, text)
-        const { entries } = convertServers(await readSettings(file), at, { note, leave: () => undefined })
+        const { entries } = convertServers(await readWithMoved(file, client, records), at, {
+          note,
+          leave: () => undefined,
+        })
         for (const { originalName, upstream } of entries) collector.add(originalName, upstream, client.title)
         const names = entries.map(({ originalName }) => originalName)
         if (names.length > 0) files.push({ client: client.title, file, servers: names })
@@ -79,6 +87,19 @@ export async function findServers(terminal: Terminal): Promise<DetectionResult> 
     }
   const clients = CLIENTS.filter(client => isInstalled(client, terminal))
   return { servers: collector.servers, files, notes: [...collector.notes], clients }
+}
+
+/** Reads settings with the servers that an earlier `init` removed from them. */
+async function readWithMoved(
+  file: string,
+  client: ClientDefinition,
+  records: readonly ConnectRecord[],
+): Promise<JsonObject> {
+  const settings = await readSettings(file)
+  const moved = records.filter(record => record.file === realpathSync(file)).flatMap(({ moved = [] }) => moved)
+  if (moved.length === 0) return settings
+  const text = await restoreServers(readFileSync(file, 'utf8'), client, moved)
+  return (await parseSettings(text, client.format)) as JsonObject
 }
 
 /** Servers of several settings, under unique names; equal ones only once, whatever their timeouts. */

@@ -124,6 +124,11 @@ test('with --move the clients keep only the gateway and what was not imported, u
   assert.match(cursor, /\/\/ mine[^]*"gateway"/)
   assert.doesNotMatch(cursor, /Notes/)
   assert.match(await readFile(join(at, '.gemini/settings.json'), 'utf8'), /"odd":\{"nothing":true\}/)
+  const again = JSON.parse((await run('init', '--yes', '--no-start', '--force', '--json')).stdout) as Said
+  assert.deepEqual(
+    again.servers.map(one => one.name),
+    ['memory', 'team', 'honest', 'wants'],
+  )
   const { findings } = JSON.parse((await run('doctor', '--json')).stdout) as { findings: { code: string }[] }
   assert.ok(!findings.some(one => one.code === 'client-own-servers'))
   assert.equal((await run('disconnect', '--all')).code, 0)
