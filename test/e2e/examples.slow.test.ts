@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -11,7 +11,8 @@ import { closeAfter, testClient, testGateway, testUpstream, type TestClient } fr
 import { skip as skipSandbox } from '../fixtures/sandbox.ts'
 import { cleanup } from '../fixtures/cleanup.ts'
 
-const EXAMPLES = join(import.meta.dirname, '../../examples')
+const ROOT = join(import.meta.dirname, '../..')
+const EXAMPLES = join(ROOT, 'examples')
 const { PATH, SystemRoot } = process.env
 
 interface Run {
@@ -175,6 +176,23 @@ describe('examples', { concurrency: 4 }, () => {
       for (const [tool, args, answers] of calls) assert.match(await called(client, tool, args), answers)
     })
   }
+
+  test('the configuration of README.md can be pasted into any folder', async t => {
+    const cwd = await mkdtemp(join(tmpdir(), 'pasted-'))
+    cleanup(t, () => rm(cwd, { recursive: true }))
+    const [, yaml = ''] = /```yaml\n([^]*?)```/.exec(await readFile(join(ROOT, 'README.md'), 'utf8')) ?? []
+    await writeFile(join(cwd, 'gateway.yaml'), yaml)
+    // The tests have no network: npx finds the packages here.
+    await symlink(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'junction')
+    const set = ['listeners.main.port=0']
+    const environment = { PATH, SystemRoot, HOME: cwd, npm_config_offline: 'true' }
+    const config = await loadConfig({ cwd, file: 'gateway.yaml', set, environment })
+    const gateway = closeAfter(t, await testGateway({ config, environment }))
+    const client = closeAfter(t, await testClient(gateway))
+
+    assert.match(await called(client, 'everything__get-sum', { a: 2, b: 3 }), /5/)
+    assert.match(await called(client, 'files__list_directory', { path: '.' }), /gateway\.yaml/)
+  })
 
   test('examples/access lets a key in, hides what it may not use, and stops a guest', async t => {
     const cwd = join(EXAMPLES, 'access')
