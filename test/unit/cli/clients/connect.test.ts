@@ -132,6 +132,18 @@ test('files are where each client looks, also when a variable moves its director
   assert.equal(file('antigravity'), '/me/.gemini/config/mcp_config.json')
 })
 
+test('opencode gets its entry in opencode.jsonc, if it has one', async t => {
+  const here = await home(t)
+  const client = clientNamed('opencode')
+  const file = await put(here, client, '{}')
+  await writeFile(`${file}c`, '{} // mine')
+
+  await connected(client, here)
+
+  assert.equal(await readFile(file, 'utf8'), '{}')
+  assert.match(await readFile(`${file}c`, 'utf8'), /gateway[^]*mine/)
+})
+
 test('settings that were changed since then lose the entry alone', async t => {
   for (const { name, before, more } of [
     {
