@@ -99,11 +99,8 @@ export async function withGateway<T>(
 ): Promise<T> {
   return withBuiltGateway(source, terminal, options, async gateway => {
     const describe = (): string => formatStarting([...gateway.upstreams.values()].map(one => one.status()))
-    await withProgress(
-      terminal,
-      describe,
-      gateway.start().then(() => gateway.settled()),
-    )
+    const settled = gateway.start().then(() => gateway.settled())
+    await withProgress(terminal, describe, settled)
     return use(gateway)
   })
 }

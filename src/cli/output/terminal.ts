@@ -35,12 +35,12 @@ export function createTerminal(from: Host): Terminal {
   }
 }
 
-const QUIET_FLAGS: readonly string[] = ['--json', '--quiet', '-q']
+const SILENT_FLAGS: readonly string[] = ['--json', '--quiet', '-q']
 
 /** Creates the function that replaces the last line on stderr, unless it is no terminal or should be quiet. */
 function createStatusLine({ stderr, env, argv }: Host): Terminal['status'] {
   const end = argv.indexOf('--')
-  const isQuiet = argv.slice(0, end === -1 ? undefined : end).some(word => QUIET_FLAGS.includes(word))
+  const isQuiet = argv.slice(0, end === -1 ? undefined : end).some(word => SILENT_FLAGS.includes(word))
   if (!stderr.isTTY || isQuiet || env['CI'] || env['TERM'] === 'dumb') return undefined
   return text => void stderr.write(`\r\x1b[K${text.slice(0, (stderr.columns || 80) - 1)}`)
 }

@@ -129,35 +129,34 @@ export async function planConnect(client: ClientDefinition, options: ConnectOpti
   try {
     const before = await readSettingsFile(file)
     await throwIfOutsideProject(file, scope, terminal.cwd)
-    return { client, file, ...(await planChange(client, entry, before, options.moves?.get(file) ?? [], options)) }
+    return await planChange({ client, file, entry, before }, options)
   } catch (error) {
     return { client, file, problem: getErrorMessage(error) }
   }
 }
 
-/** Plans to set the entry, and to remove the servers with these names. @throws Error if the settings are invalid */
-async function planChange(
-  client: ClientDefinition,
-  entry: JsonObject,
-  before: SettingsFile,
-  names: readonly string[],
-  { values: { name }, connections, terminal }: ConnectOptions,
-): Promise<Omit<ConnectPlan, 'client' | 'file'>> {
+type PlanBase = Required<Pick<ConnectPlan, 'client' | 'file' | 'entry' | 'before'>>
+
+/** Plans to set the entry and to move servers. @throws Error if the settings are invalid */
+async function planChange(base: PlanBase, options: ConnectOptions): Promise<ConnectPlan> {
+  const { client, file, entry, before } = base
+  const { values, moves, connections, terminal } = options
+  const { name } = values
   const editor = selectEditor(client)
   const { path, text = '' } = before
   const earlier: Partial<ConnectRecord> = (await connections.find({ file: path, name })) ?? {}
   const present = await editor.read(text, name)
   const isSet = isDeepStrictEqual(present, entry)
-  if (present !== undefined && !isSet && !isDeepStrictEqual(present, earlier.entry))
-    return { problem: `it already has another entry named "${name}": choose a different --name` }
+  if (![entry, earlier.entry, undefined].some(own => isDeepStrictEqual(present, own)))
+    return { client, file, problem: `it already has another entry named "${name}": choose a different --name` }
   const connected = isSet ? text : await editor.set(text, name, entry)
-  const { after, removed } = await removeServers(connected, client, names, terminal.cwd)
+  const { after, removed } = await removeServers(connected, client, moves?.get(file) ?? [], terminal.cwd)
   const moved = [...removed, ...(earlier.moved ?? [])]
-  if (after === text) return { entry, before, moved, isDone: true }
+  if (after === text) return { ...base, moved, isDone: true }
   // Verify that the client would find the entry.
   if (!isDeepStrictEqual(await editor.read(after, name), entry))
-    return { problem: `${client.title} would not find the entry in this file` }
-  return { entry, before, after, moved }
+    return { client, file, problem: `${client.title} would not find the entry in this file` }
+  return { ...base, after, moved }
 }
 
 /** Removes servers of the user, and those that Claude Code has for the project in `directory`. */

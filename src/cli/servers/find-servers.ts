@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -6,12 +6,10 @@ import { toOneLine } from '../../util/plain-text.ts'
 import type { ClientDefinition } from './clients.ts'
 import { CLIENTS, findSettingsFile, isInstalled } from './clients.ts'
 import { openConnectRecords } from './connect-command.ts'
-import type { ConnectRecord } from './connect.ts'
 import { restoreServers } from './connect.ts'
 import { convertServers, readSettings } from './formats.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { createLocalEntry } from './server-entry.ts'
-import { parseSettings } from './settings-editor.ts'
 import { toUpstreamName } from '../server-names.ts'
 
 /** Servers to start with if no client has one; they are npm packages and need only Node. */
@@ -51,7 +49,7 @@ export interface DetectedServer {
 
 export interface DetectionResult {
   readonly servers: readonly DetectedServer[]
-  /** Settings files with the names of their servers. */
+  /** Settings files with the names of their servers, without disabled ones. */
   readonly files: readonly { readonly client: string; readonly file: string; readonly servers: readonly string[] }[]
   readonly notes: readonly string[]
   /** Installed clients, with or without servers. */
@@ -73,12 +71,12 @@ export async function findServers(terminal: Terminal): Promise<DetectionResult> 
       try {
         const at = { file, directory: terminal.cwd }
         const note = (name: string, text: string): void => collector.note(`${client.title}, ${name}`, text)
-        const { entries } = convertServers(await readWithMoved(file, client, records), at, {
-          note,
-          leave: () => undefined,
-        })
+        // An earlier init may have removed servers from the settings.
+        const moved = records.filter(one => one.file === realpathSync(file)).flatMap(one => one.moved ?? [])
+        const settings = await readSettings(file, text => restoreServers(text, client, moved))
+        const { entries } = convertServers(settings, at, { note, leave: () => undefined })
         for (const { originalName, upstream } of entries) collector.add(originalName, upstream, client.title)
-        const names = entries.map(({ originalName }) => originalName)
+        const names = entries.filter(one => one.upstream.enabled !== false).map(one => one.originalName)
         if (names.length > 0) files.push({ client: client.title, file, servers: names })
       } catch (error) {
         const message = getErrorMessage(error)
@@ -87,19 +85,6 @@ export async function findServers(terminal: Terminal): Promise<DetectionResult> 
     }
   const clients = CLIENTS.filter(client => isInstalled(client, terminal))
   return { servers: collector.servers, files, notes: [...collector.notes], clients }
-}
-
-/** Reads settings with the servers that an earlier `init` removed from them. */
-async function readWithMoved(
-  file: string,
-  client: ClientDefinition,
-  records: readonly ConnectRecord[],
-): Promise<JsonObject> {
-  const settings = await readSettings(file)
-  const moved = records.filter(record => record.file === realpathSync(file)).flatMap(({ moved = [] }) => moved)
-  if (moved.length === 0) return settings
-  const text = await restoreServers(readFileSync(file, 'utf8'), client, moved)
-  return (await parseSettings(text, client.format)) as JsonObject
 }
 
 /** Servers of several settings, under unique names; equal ones only once, whatever their timeouts. */

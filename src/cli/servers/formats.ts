@@ -16,14 +16,20 @@ const SETTINGS_FORMATS: Readonly<Record<string, 'toml' | 'yaml'>> = {
 }
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Reads client settings. The file extension selects JSON (with comments and trailing commas), TOML or YAML. */
-export async function readSettings(file: string): Promise<JsonObject> {
+/**
+ * Reads client settings, after `edit`. The file extension selects JSON (with comments and trailing commas), TOML or
+ * YAML.
+ */
+export async function readSettings(
+  file: string,
+  edit: (text: string) => string | Promise<string> = text => text,
+): Promise<JsonObject> {
   const contents = readText(file, MAX_BYTES)
   if ('why' in contents) throw createImportError(file, contents.why)
   const { text } = contents
   let value: unknown
   try {
-    value = await parseSettings(text, SETTINGS_FORMATS[extname(file).toLowerCase()] ?? 'json')
+    value = await parseSettings(await edit(text), SETTINGS_FORMATS[extname(file).toLowerCase()] ?? 'json')
   } catch (error) {
     throw createImportError(file, getErrorMessage(error).split('\n')[0] ?? '')
   }

@@ -304,10 +304,10 @@ function formatConnected(done: InitResult, terminal: Terminal): string[] {
 /** Formats the servers that still run twice: in a client and in the gateway. */
 function formatDuplicates({ found, connected }: InitResult, { out, cwd }: Terminal): string[] {
   const moved = new Set(connected.flatMap(one => one.moved.map(name => `${one.file} ${name}`)))
-  const left = found.map(one => ({ ...one, servers: one.servers.filter(name => !moved.has(`${one.file} ${name}`)) }))
-  const lines = left
-    .filter(({ servers }) => servers.length > 0)
-    .map(({ file, servers }) => `  ${toRelativePath(cwd, file)}: ${servers.join(', ')}`)
+  const lines = found.flatMap(({ file, servers }) => {
+    const names = servers.filter(name => !moved.has(`${file} ${name}`))
+    return names.length === 0 ? [] : [`  ${toRelativePath(cwd, file)}: ${names.join(', ')}`]
+  })
   const hint = moved.size > 0 ? 'remove them there' : 'gateway init --force --move removes them there'
   const note = `${out.paint('yellow', 'note')} these servers run twice, in the gateway and in a client; ${hint}:`
   return lines.length === 0 ? [] : [note, ...lines]

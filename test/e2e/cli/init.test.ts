@@ -109,6 +109,7 @@ test('init makes one gateway of the servers of five clients, starts it, connects
 test('with --move the clients keep only the gateway and what was not imported, until disconnect', async t => {
   const { home: at, run } = await home(t, {
     ...SETTINGS,
+    '.kiro/settings/mcp.json': '{"mcpServers":{"off":{"command":"x","disabled":true}}}',
     'project/.mcp.json': '{"mcpServers":{"team":{"command":"x"}}}',
   })
   assert.equal((await run('init', '--yes', '--no-start')).code, 0)
@@ -127,7 +128,12 @@ test('with --move the clients keep only the gateway and what was not imported, u
   const again = JSON.parse((await run('init', '--yes', '--no-start', '--force', '--json')).stdout) as Said
   assert.deepEqual(
     again.servers.map(one => one.name),
-    ['memory', 'team', 'honest', 'wants'],
+    ['memory', 'team', 'honest', 'wants', 'off'],
+  )
+  assert.match(
+    await readFile(join(at, '.kiro/settings/mcp.json'), 'utf8'),
+    /"off"/,
+    'a disabled one does not run twice',
   )
   const { findings } = JSON.parse((await run('doctor', '--json')).stdout) as { findings: { code: string }[] }
   assert.ok(!findings.some(one => one.code === 'client-own-servers'))

@@ -38,6 +38,7 @@ test('colours need a terminal that can and a NO_COLOR that is not set', () => {
   const stream = { on: () => undefined, isTTY: true, columns: 100, getColorDepth: () => 8, write: () => true }
   const host = (isTTY: boolean, env: object) => ({
     env,
+    argv: [],
     cwd: () => '.',
     stdout: { ...stream, isTTY },
     stderr: { ...stream, isTTY },
