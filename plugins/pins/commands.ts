@@ -9,6 +9,11 @@ export const commands: PluginCommands = {
     gateway: 'any',
     args: { upstream: { description: 'Only this server.' } },
     flags: {
+      format: {
+        options: ['text', 'json', 'sarif', 'github', 'junit'],
+        value: '<format>',
+        summary: 'text (default), json, sarif (code scanning), github (annotations) or junit (test report).',
+      },
       check: {
         type: 'boolean',
         exclusive: ['prune'],

@@ -1,5 +1,5 @@
 import { diff } from 'node:util'
-import type { CommandCall, Config, JsonObject } from '../../src/plugin.ts'
+import type { CommandCall, CommandFinding, Config, JsonObject } from '../../src/plugin.ts'
 import { escapeInvisible, gatewayError, getErrorMessage, readText, suggestHint, toOneLine } from '../../src/plugin.ts'
 import type { Pin, PinKind, UpstreamPins } from './definition.ts'
 import { createPins, hashValue, PINNED } from './definition.ts'
@@ -53,13 +53,17 @@ export async function writePins(call: CommandCall): Promise<number> {
   })
   writeLock(file, lock)
   await reloadGateway(call)
-  call.print({ file, upstreams: rows }, () => [
-    ...rows.flatMap(({ upstream, problem, added, changed }) => [
-      ...formatRow({ upstream, problem, changes: added }, ', added'),
-      ...formatRow({ upstream, changes: changed }, `, accepted version kept: see gateway lock diff ${upstream}`),
-    ]),
-    `wrote ${file}`,
-  ])
+  call.print(
+    { file, upstreams: rows },
+    () => [
+      ...rows.flatMap(({ upstream, problem, added, changed }) => [
+        ...formatRow({ upstream, problem, changes: added }, ', added'),
+        ...formatRow({ upstream, changes: changed }, `, accepted version kept: see gateway lock diff ${upstream}`),
+      ]),
+      `wrote ${file}`,
+    ],
+    () => createFindings(file, upstreams),
+  )
   return rows.every(({ problem, changed }) => problem === undefined && changed.length === 0) ? 0 : DRIFTED
 }
 
@@ -73,19 +77,36 @@ export async function diffPins(call: CommandCall): Promise<number> {
   const isFine = rows.every(
     ({ problem, changes }) => problem === undefined && changes.every(({ status }) => status === 'gone'),
   )
-  call.print({ file, isFine, upstreams: rows }, () => [
-    ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
-    ...rows.flatMap(({ upstream, problem, changes, hash }) => {
-      if (problem !== undefined || changes.length === 0) return formatRow({ upstream, problem, changes })
-      const lines = changes.flatMap(change => [
-        ...formatRow({ upstream, changes: [change] }),
-        ...change.lines.map(line => `  ${line}`),
-      ])
-      return [...lines, `gateway lock accept ${upstream} --expect ${hash}`]
-    }),
-    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server matches' : 'servers match'} ${file}`] : []),
-  ])
+  call.print(
+    { file, isFine, upstreams: rows },
+    () => [
+      ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
+      ...rows.flatMap(({ upstream, problem, changes, hash }) => {
+        if (problem !== undefined || changes.length === 0) return formatRow({ upstream, problem, changes })
+        const lines = changes.flatMap(change => [
+          ...formatRow({ upstream, changes: [change] }),
+          ...change.lines.map(line => `  ${line}`),
+        ])
+        return [...lines, `gateway lock accept ${upstream} --expect ${hash}`]
+      }),
+      ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server matches' : 'servers match'} ${file}`] : []),
+    ],
+    () => createFindings(file, upstreams),
+  )
   return isFine ? 0 : DRIFTED
+}
+
+function createFindings(file: string, upstreams: readonly UpstreamDrift[]): CommandFinding[] {
+  return upstreams.flatMap(({ upstream, problem, changes }) => {
+    if (problem !== undefined)
+      return [
+        { rule: 'pin-unavailable', level: 'error' as const, message: `${upstream}: unavailable: ${problem}`, file },
+      ]
+    return changes.map(({ what, name, status, lines }) => {
+      const message = [`${upstream}: ${what} ${JSON.stringify(name)} ${status}`, ...lines].join('\n')
+      return { rule: `pin-${status}`, level: status === 'gone' ? ('note' as const) : ('error' as const), message, file }
+    })
+  })
 }
 
 /** Accepts an upstream's current definitions, if they are those of the reviewed hash. */

@@ -60,8 +60,8 @@ export interface CommandCall {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly out: CommandOutput
   readonly err: CommandOutput
-  /** Prints the value with `--json`, else the lines. */
-  print(value: unknown, lines: () => readonly string[]): void
+  /** Prints the value with `--json`, else the lines; the findings with a flag `format` of sarif, github or junit. */
+  print(value: unknown, lines: () => readonly string[], findings?: () => readonly CommandFinding[]): void
   /** Prints one item of a sequence; with `--json`, one JSON Lines record. */
   printNext(value: unknown, lines: () => readonly string[]): void
   /** Formats rows as aligned lines. */
@@ -92,6 +92,17 @@ export interface CommandCall {
   openBrowser(url: string): boolean
   /** Calls `stop` on the first Ctrl-C; the second one exits the process. Returns a function that stops listening. */
   onInterrupt(stop: () => void): () => void
+}
+
+/** A result that CI shows at its place. Lines and columns begin at 1. */
+export interface CommandFinding {
+  /** Stable name, such as `config-invalid`. */
+  readonly rule: string
+  readonly level: 'error' | 'warning' | 'note'
+  readonly message: string
+  readonly file?: string | undefined
+  readonly line?: number | undefined
+  readonly column?: number | undefined
 }
 
 /** Calls one control verb of a gateway. */

@@ -3,6 +3,8 @@ import { boolean, string } from '@oclif/core/flags'
 import { parse } from '@oclif/core/parser'
 import type { Interfaces } from '@oclif/core'
 import type { ArgInput, FlagInput } from '@oclif/core/interfaces'
+import type { CommandFinding } from '../api/command.ts'
+import { FORMATS, formatReport } from './output/report.ts'
 import type { Host, Terminal } from './output/terminal.ts'
 
 /** A command, as help and completion read it. */
@@ -45,8 +47,8 @@ interface CommandRun<F, A> extends CommandContext {
   readonly positionals: readonly string[]
   /** Arguments after `--`, for commands that take another command. */
   readonly passthrough: readonly string[]
-  /** Prints a value with --json, else its lines. */
-  print(value: unknown, lines: () => readonly string[]): void
+  /** Prints a value with --json, its findings with a --format for CI, else its lines. */
+  print(value: unknown, lines: () => readonly string[], findings?: () => readonly CommandFinding[]): void
 }
 
 /** Declarative command definition. */
@@ -85,8 +87,12 @@ export function createCommand<F extends FlagOutput, A extends FlagOutput>(spec: 
       return run({
         ...context,
         ...{ args: parsed.args, flags: parsed.flags, positionals: parsed.argv.map(String), passthrough },
-        print(value, lines) {
-          if ((parsed.flags as { json?: boolean }).json === true) out.json(value)
+        print(value, lines, findings = () => []) {
+          const { json, format } = parsed.flags as { json?: boolean; format?: string }
+          const report = formatReport(format, findings, context.terminal.cwd)
+          if (json === true || format === 'json') out.json(value)
+          else if (report === '') return
+          else if (report !== undefined) out.line(report)
           else for (const line of lines()) out.line(line)
         },
       })
@@ -116,6 +122,15 @@ async function rejectEmpty(value: string): Promise<string> {
 }
 
 export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on stdout, including errors.' }) }
+
+/** Output for people, programs and CI. */
+export const FORMAT_FLAG = {
+  format: string({
+    options: [...FORMATS],
+    helpValue: '<format>',
+    summary: 'text (default), json, sarif (code scanning), github (annotations) or junit (test report).',
+  }),
+}
 
 /** Flags that select a configuration. */
 export const CONFIG_FLAGS = {

@@ -6,6 +6,7 @@ import {
   createCommand,
   CONFIG_FLAGS,
   CONTROL_FLAGS,
+  FORMAT_FLAG,
   optionalArgument,
   requiredArgument,
   booleanFlag,
@@ -24,10 +25,17 @@ export const QUERY_COMMANDS = {
       'gateway validate --set listeners.main.port=9000',
     ],
     flags: {
+      ...FORMAT_FLAG,
       ...CONFIG_FLAGS,
       exec: booleanFlag({ summary: 'Also run the commands of ${exec:…} and ${keyring:…}.' }),
     },
-    run: async ({ flags, terminal }) => (await import('../local/validate.ts')).runValidate(flags, terminal),
+    async run({ flags, terminal, print }) {
+      const { validate, formatValidation } = await import('../local/validate.ts')
+      const { createProblemFinding } = await import('../output/report.ts')
+      const validation = await validate(flags, terminal)
+      const findings = () => validation.warnings.map(createProblemFinding)
+      print(validation, () => formatValidation(validation, terminal), findings)
+    },
   }),
 
   inspect: createCommand({
@@ -170,13 +178,15 @@ export const QUERY_COMMANDS = {
         helpValue: '<file>',
         summary: 'Current configuration. Default: that of the running gateway, or the nearest gateway.yaml.',
       }),
+      ...FORMAT_FLAG,
       ...CONFIG_FLAGS,
       socket: CONTROL_FLAGS.socket,
     },
     async run({ flags, terminal, print }) {
-      const { createPlan, formatPlan } = await import('../local/explain.ts')
+      const { createPlan, createPlanFindings, formatPlan } = await import('../local/explain.ts')
       const plan = await createPlan(flags, terminal)
-      print(plan, () => formatPlan(plan, terminal))
+      const findings = () => createPlanFindings(plan, flags.config)
+      print(plan, () => formatPlan(plan, terminal), findings)
       return plan.changes ? FINDINGS_EXIT_CODE : 0
     },
   }),
@@ -192,6 +202,7 @@ export const QUERY_COMMANDS = {
       online: booleanFlag({
         summary: 'Also ask each server for its lists; starts the servers if no gateway is running.',
       }),
+      ...FORMAT_FLAG,
       fix: booleanFlag({ summary: 'Fix the modes of files that other users can read or write.' }),
       ...QUERY_FLAGS,
     },

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
+import type { CommandFinding } from '../../api/command.ts'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { Health, HealthLevel } from '../../errors/health.ts'
 import { summarizeFindings } from '../../errors/health.ts'
@@ -7,6 +8,7 @@ import { plural } from '../../util/plain-text.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { QueryFlags } from '../local/gateway-handle.ts'
 import { formatFindings, formatLevel } from '../output/format-findings.ts'
+import { formatReport } from '../output/report.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { checkClients } from './client-checks.ts'
 import { checkConfiguration, checkFiles, checkOnline, checkRunning, createLoadFindings } from './checks.ts'
@@ -16,6 +18,7 @@ import { createFinding } from './doctor-findings.ts'
 export interface DoctorFlags extends ExamineFlags {
   readonly fix: boolean
   readonly json: boolean
+  readonly format?: string | undefined
 }
 
 /** Stable exit codes, for monitoring and scripts. */
@@ -33,9 +36,20 @@ export async function runDoctor(flags: DoctorFlags, terminal: Terminal): Promise
   const first = await examine(flags, terminal)
   const repairs = flags.fix ? await repairAll(first.findings) : []
   const now = repairs.length > 0 ? await examine(flags, terminal) : first
-  if (flags.json) terminal.out.json(createDoctorJson(now, repairs, flags))
+  const report = formatReport(flags.format, () => createReportFindings(now), terminal.cwd)
+  if (flags.json || flags.format === 'json') terminal.out.json(createDoctorJson(now, repairs, flags))
+  else if (report !== undefined) terminal.out.line(report)
   else for (const line of formatDoctor(now, repairs, flags, terminal)) terminal.out.line(line)
   return EXIT_CODES[now.level]
+}
+
+function createReportFindings({ config, findings }: DoctorReport): CommandFinding[] {
+  return findings.map(({ code, level, summary, fix }) => ({
+    rule: code,
+    level: level === 'info' ? 'note' : level,
+    message: `${summary} (${fix})`,
+    file: config,
+  }))
 }
 
 /** Sequential, since several fixes may change the same file. */

@@ -1,3 +1,4 @@
+import type { CommandFinding } from '../../api/command.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Explanation } from '../../gateway/explain.ts'
 import { disableRecords } from '../../gateway/load-config.ts'
@@ -144,11 +145,8 @@ function ignoreMissingFile(error: unknown, against: string | undefined): undefin
   throw error
 }
 
-export function formatPlan(
-  { servers, tools, settings, changes }: ConfigPlan,
-  { out }: Pick<Terminal, 'out'>,
-): string[] {
-  const rows: (readonly ['+' | '-' | '~', string, string])[] = [
+function listPlanRows({ servers, tools, settings }: ConfigPlan): (readonly ['+' | '-' | '~', string, string])[] {
+  return [
     ...servers.started.map(name => ['+', 'server', `${name} is started`] as const),
     ...servers.stopped.map(name => ['-', 'server', `${name} is stopped`] as const),
     ...servers.restarted.map(name => ['~', 'server', `${name} is restarted`] as const),
@@ -159,7 +157,25 @@ export function formatPlan(
     ...tools.changed.map(name => ['~', 'tool', `${name} has a new definition`] as const),
     ...settings.map(key => ['~', 'setting', key] as const),
   ]
-  const painted = rows.map(([mark, kind, text]) => [out.paint(DIFF_STYLES[mark], mark), kind, toOneLine(text)])
+}
+
+/** Creates a note per change, and a warning per server that did not answer. */
+export function createPlanFindings(plan: ConfigPlan, file: string | undefined): CommandFinding[] {
+  const changes = listPlanRows(plan).map(([mark, kind, text]) => `${mark} ${kind} ${toOneLine(text)}`)
+  const unknown = Object.entries(plan.servers.unknown).map(([name, why]) => `${name} did not answer: ${toOneLine(why)}`)
+  return [
+    ...changes.map(message => ({ rule: 'plan-change', level: 'note' as const, message, file })),
+    ...unknown.map(message => ({ rule: 'plan-unknown', level: 'warning' as const, message, file })),
+  ]
+}
+
+export function formatPlan(plan: ConfigPlan, { out }: Pick<Terminal, 'out'>): string[] {
+  const { servers, changes } = plan
+  const painted = listPlanRows(plan).map(([mark, kind, text]) => [
+    out.paint(DIFF_STYLES[mark], mark),
+    kind,
+    toOneLine(text),
+  ])
   const unknown = Object.entries(servers.unknown).map(([name, why]) => `${name} did not answer: ${why}`)
   return [
     ...formatTable(painted, withoutWidth(out)),

@@ -24,22 +24,6 @@ interface Validation {
 /** With `exec`, the configuration's commands run. */
 export type ValidateFlags = SourceFlags & { readonly exec?: boolean | undefined }
 
-/** Prints whether a configuration is valid. Returns the exit code; rejects like `validate`. */
-export async function runValidate(
-  flags: ValidateFlags & { readonly json?: boolean | undefined },
-  terminal: Terminal,
-): Promise<number> {
-  const validation = await validate(flags, terminal)
-  if (flags.json === true) {
-    terminal.out.json(validation)
-    return 0
-  }
-  for (const line of formatWarnings(validation.warnings, terminal)) terminal.err.line(line)
-  terminal.out.line(formatValidation(validation, terminal))
-  for (const [name, eras] of Object.entries(validation.eras)) terminal.out.line(`  ${name}: ${eras}`)
-  return 0
-}
-
 /** Loads the configuration and builds the graph. Rejects with a GatewayError that lists all problems. */
 export async function validate(flags: ValidateFlags, terminal: Terminal): Promise<Validation> {
   const source = await loadSource(flags, terminal, flags.exec === true ? 'run' : 'leave')
@@ -72,11 +56,17 @@ function createWarning(message: string, file: string | undefined): Problem {
   return { file, line: undefined, col: undefined, pointer: '', message, severity: 'warning' }
 }
 
-function formatValidation(validation: Validation, { cwd, out }: Terminal): string {
-  const { file, upstreams, listeners, plugins } = validation
+/** Formats the result and restricted protocol versions; writes the warnings to stderr. */
+export function formatValidation(validation: Validation, terminal: Terminal): string[] {
+  const { cwd, out, err } = terminal
+  const { file, upstreams, listeners, plugins, eras, warnings } = validation
+  for (const line of formatWarnings(warnings, terminal)) err.line(line)
   const name = file === undefined ? 'the configuration' : relative(cwd, file)
   const counts = [plural(upstreams, 'upstream'), plural(listeners, 'listener'), plural(plugins, 'plugin')]
-  return `${name} ${out.paint('green', 'is valid')}: ${counts.join(', ')}`
+  return [
+    `${name} ${out.paint('green', 'is valid')}: ${counts.join(', ')}`,
+    ...Object.entries(eras).map(([listener, text]) => `  ${listener}: ${text}`),
+  ]
 }
 
 export function formatWarnings(warnings: readonly Problem[], terminal: Terminal): string[] {

@@ -6,12 +6,16 @@ import { formatProblem } from '../../config/problem.ts'
 import { ERRORS } from '../../errors/table.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
+import type { CommandFinding } from '../../api/command.ts'
+import { createProblemFinding, formatReport } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Prints an error as text, or as JSON with --json. Returns the exit code. */
 export async function reportError(thrown: unknown, argv: readonly string[], terminal: Terminal): Promise<number> {
   const error = await toGatewayError(thrown)
+  const report = formatReport(readFormat(argv), () => createErrorFindings(error), terminal.cwd)
   if (wantsJson(argv)) terminal.out.json({ error: createErrorJson(error) })
+  else if (report !== undefined) terminal.out.line(report)
   else for (const line of formatError(error, terminal)) terminal.err.line(line)
   return getExitCode(error.entry)
 }
@@ -44,7 +48,18 @@ export async function toGatewayError(thrown: unknown): Promise<GatewayError> {
 
 function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
-  return argv.slice(0, end === -1 ? undefined : end).includes('--json')
+  return argv.slice(0, end === -1 ? undefined : end).includes('--json') || readFormat(argv) === 'json'
+}
+
+function readFormat(argv: readonly string[]): string | undefined {
+  const at = argv.indexOf('--format')
+  return at >= 0 ? argv[at + 1] : argv.find(arg => arg.startsWith('--format='))?.slice('--format='.length)
+}
+
+function createErrorFindings(error: GatewayError): CommandFinding[] {
+  const problems = (error.fields['problems'] ?? []) as readonly Problem[]
+  const message = `${getOwnerReason(error)} (${error.hint})`
+  return problems.length > 0 ? problems.map(createProblemFinding) : [{ rule: error.code, level: 'error', message }]
 }
 
 /** Formats an error; parts of it are untrusted text. */

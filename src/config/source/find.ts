@@ -91,7 +91,7 @@ function parseBaseNames(tree: Tree): { name: string; origin: ValueOrigin }[] | u
 }
 
 /** Configuration names by priority. */
-const CONFIG_NAMES = ['gateway.yaml', 'gateway.yml', 'gateway.json'] as const
+const CONFIG_NAMES = ['gateway.yaml', 'gateway.yml', 'gateway.json', 'tapgate.yaml', 'tapgate.yml'] as const
 
 interface Explorer {
   search(from: string): Promise<{ readonly filepath: string } | null>
