@@ -3,11 +3,13 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { dependenciesReference } from './dependencies-reference.ts'
 import { errorsReference } from './errors-reference.ts'
 import { healthReference } from './health-reference.ts'
 import { hooksReference } from './hooks-reference.ts'
 import { configReference } from '../schemas/generate/reference.mjs'
 import { withLayers } from './layers-table.ts'
+import { createLlmsText } from './llms.ts'
 import { withFreshSnippets } from './snippets.ts'
 
 const root = new URL('../', import.meta.url)
@@ -19,6 +21,8 @@ const outputs: readonly (readonly [string, (present: string) => string | undefin
   ...listRemovedSections().map(file => [file, () => undefined] as const),
   ['docs/reference/errors.md', errorsReference],
   ['docs/reference/health.md', healthReference],
+  ['docs/reference/dependencies.md', dependenciesReference],
+  ['llms.txt', () => createLlmsText(root)],
   ['docs/reference/hooks.md', () => hooksReference(markdown => withFreshSnippets(markdown, root))],
   ['ARCHITECTURE.md', withLayers],
   ...documents.map(file => [file, (present: string) => withFreshSnippets(present, root)] as const),

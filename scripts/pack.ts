@@ -8,8 +8,7 @@ import { withFile } from './tarball.ts'
 
 const PACKAGE = fileURLToPath(new URL('../package.json', import.meta.url))
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
-/** `private` makes npm refuse to publish an unstripped tarball. */
-const ONLY_HERE = ['private', 'scripts', 'devDependencies', 'optionalDependencies']
+const ONLY_HERE = ['scripts', 'devDependencies', 'optionalDependencies']
 
 const { npm_config_pack_destination: destination = '', npm_package_integrity: integrity = '' } = process.env
 

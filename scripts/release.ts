@@ -32,7 +32,10 @@ const STEPS: Readonly<Record<string, () => void>> = {
     run('npm', ['run', '--silent', 'types'])
     run('npm', ['run', '--silent', 'lint:package'])
   },
-  package: () => run('npm', ['pack', '--silent', '--pack-destination', output]),
+  package() {
+    run('npm', ['pack', '--silent', '--pack-destination', output])
+    write('gateway.schema.json', readFileSync('schemas/gateway.json', 'utf8'))
+  },
   'single-file': buildArchive,
   sbom: () => write('sbom.cdx.json', createSbom(manifest)),
   notes: () => write('notes.md', formatNotes(listSubjects())),
