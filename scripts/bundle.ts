@@ -5,6 +5,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { fileURLToPath } from 'node:url'
 import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
 import { rollup, type GetModuleInfo, type OutputChunk, type Plugin, type RollupOutput } from '@rollup/wasm-node'
+import { BUNDLED, FRAMEWORK } from './bundled.ts'
 import { stripTypes } from './strip-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -15,12 +16,6 @@ const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main']
 
 /** Standalone programs. */
 const ALONE = ['src/cli/background/attach']
-
-/** Bundled packages, needed at every start. Others are loaded on demand. */
-const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
-
-/** Bundling the CLI framework saves 60 ms per start. */
-const FRAMEWORK = '@oclif/core/'
 
 /** Packages in the page of plugins/ui. */
 const OF_PAGE = ['htm', 'preact']
@@ -59,7 +54,7 @@ const { output } = await bundle.generate({
   format: 'es',
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name].js',
-  banner: ({ moduleIds }) => (moduleIds.some(id => id.includes(FRAMEWORK)) ? REQUIRE : ''),
+  banner: ({ moduleIds }) => (moduleIds.some(id => id.includes(`${FRAMEWORK}/`)) ? REQUIRE : ''),
   hoistTransitiveImports: false,
   minifyInternalExports: false,
   generatedCode: 'es2015',
@@ -117,7 +112,7 @@ function sources(): Plugin {
       if (isBuiltin(id) || id.startsWith('\0')) return null
       if (id.startsWith('.') || isAbsolute(id))
         return /\.(ts|json)$/.test(id) ? resolve(dirname(importer ?? ''), id) : resolvePackage(id, importer)
-      return BUNDLED.includes(id) || id.startsWith(FRAMEWORK)
+      return BUNDLED.includes(id) || id.startsWith(`${FRAMEWORK}/`)
         ? fileURLToPath(import.meta.resolve(id))
         : (resolvePackage(id, importer) ?? { id, external: true })
     },

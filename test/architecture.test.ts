@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { BUNDLED, FRAMEWORK } from '../scripts/bundled.ts'
 import { findFolderRings, findRings } from './guard/graph.ts'
 import { GLOBALS, HOMES, partOf, PARTS } from './guard/layers.ts'
 import { readSources, ROOT } from './guard/sources.ts'
@@ -45,16 +46,21 @@ test('every vendor has one home', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('what is imported at run time is a dependency', () => {
+test('what is imported at run time is a dependency, or bundled', () => {
   type Named = Record<string, string>
   const manifest = readJson('package.json') as { dependencies: Named; peerDependencies: Named }
-  const dependencies = { ...manifest.dependencies, ...manifest.peerDependencies }
+  const dependencies = [
+    ...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
+    ...BUNDLED,
+    FRAMEWORK,
+  ]
   // What the page is made of is built into one file, and is a part of the package.
   const loaded = sources.filter(({ file }) => partOf(file) !== 'page')
   const wrong = loaded.flatMap(({ file, imports }) =>
     imports
       .filter(
-        ({ own, typeOnly, to }) => !own && !typeOnly && !to.startsWith('node:') && !(packageOf(to) in dependencies),
+        ({ own, typeOnly, to }) =>
+          !own && !typeOnly && !to.startsWith('node:') && !dependencies.includes(packageOf(to)),
       )
       .map(({ to }) => `${file} loads ${to}`),
   )

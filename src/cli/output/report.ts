@@ -7,9 +7,9 @@ import { toOneLine } from '../../util/plain-text.ts'
 /** Values of `--format`. */
 export const FORMATS = ['text', 'json', 'sarif', 'github', 'junit'] as const
 
-type Report = (findings: readonly CommandFinding[], cwd: string) => string
+type FormatFindings = (findings: readonly CommandFinding[], cwd: string) => string
 
-const REPORTS: Readonly<Record<string, Report | undefined>> = {
+const REPORTS: Readonly<Record<string, FormatFindings | undefined>> = {
   sarif: formatSarif,
   github: formatGithub,
   junit: formatJunit,
