@@ -6,6 +6,7 @@ import { auth } from '../../plugins/auth/index.ts'
 import { callerKeys } from '../../plugins/caller-keys/index.ts'
 import { cluster } from '../../plugins/cluster/index.ts'
 import { cache } from '../../plugins/cache/index.ts'
+import { discovery } from '../../plugins/discovery/index.ts'
 import { fit } from '../../plugins/fit/index.ts'
 import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
 import { oauth } from '../../plugins/oauth/index.ts'
@@ -73,6 +74,7 @@ export const builtins: readonly Plugin<never>[] = [
   sessionHeaders,
   forwardHeaders,
   rest,
+  discovery,
   // Before redaction in call order: answers pass in reverse, so it stores redacted results.
   shape,
   // After renaming, and outside all plugins that answer for a server: only policies reject unauthorized calls.

@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto'
+import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts'
+import { checkKnownName, createProfileLookup, readList, readMap, readText, STRANGER } from '../../src/plugin.ts'
+
+const CATALOG_PATH = '/.well-known/ai-catalog.json'
+const REGISTRY_PATH = '/v0.1/servers'
+const CARD_TYPE = 'application/mcp-server-card+json'
+const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
+const SERVER_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
+const MAX_AGE_SECONDS = 3600
+
+const NOT_FOUND: HttpReply = { status: 404 }
+
+type DiscoveryOptions = NonNullable<Config['discovery']>
+
+/** Serves server cards (SEP-2127), their catalog, and a registry of the profiles that a caller may use. */
+export const discovery: Plugin<DiscoveryOptions> = {
+  name: 'discovery',
+  claims: { section: 'discovery' },
+  check(config, report) {
+    const listeners = readMap(config, 'listeners')
+    const names = Object.keys(listeners).filter(name => readText(listeners, name, 'type') === 'http')
+    readList(config, 'discovery', 'listeners').forEach((name, i) =>
+      checkKnownName(name, { what: 'HTTP listener', names }, `/discovery/listeners/${i}`, report),
+    )
+  },
+  setup({ config, options, hooks }) {
+    const documents = new Documents(config, options)
+    const openPaths = new Set([CATALOG_PATH])
+    const serve = (path: string, handle: (request: HttpRequest) => HttpReply): void =>
+      hooks.http.for(path).tap(request => {
+        if (options.listeners?.includes(request.listener) === false) return NOT_FOUND
+        return request.method === 'GET' ? handle(request) : { status: 405, headers: { allow: 'GET' } }
+      })
+
+    for (const profile of documents.profiles) {
+      for (const path of listPaths(config)) {
+        const cardPath = `${path}${profile === undefined ? '' : `/${profile}`}/server-card`
+        openPaths.add(cardPath)
+        serve(cardPath, request =>
+          getEndpointPath(config, request.listener) === path ? documents.serveCard(request, profile) : NOT_FOUND,
+        )
+      }
+      if (options.registry)
+        for (const path of listVersionPaths(documents.getName(profile)))
+          serve(path, request => documents.serveVersions(request, profile))
+    }
+    serve(CATALOG_PATH, request => documents.serveCatalog(request))
+    if (options.registry) serve(REGISTRY_PATH, request => documents.serveList(request))
+    // Cards describe how to connect, so they are readable without credentials.
+    hooks.authenticate.tap({ stage: 'trace' }, ({ path }) => (openPaths.has(path) ? STRANGER : undefined))
+  },
+}
+
+/** A profile, or undefined for the endpoint without one. */
+type ProfileName = string | undefined
+
+/** Documents about the gateway and its profiles. */
+class Documents {
+  readonly profiles: readonly ProfileName[]
+  readonly #config: Config
+  readonly #options: DiscoveryOptions
+  readonly #getProfile: ReturnType<typeof createProfileLookup>
+
+  constructor(config: Config, options: DiscoveryOptions) {
+    this.#config = config
+    this.#options = options
+    this.#getProfile = createProfileLookup(config)
+    this.profiles = [undefined, ...Object.keys(config.profiles ?? {})]
+  }
+
+  /** Returns a name such as `com.example/tools-readers`. */
+  getName(profile: ProfileName): string {
+    const { server, listeners } = this.#config
+    const http = Object.values(listeners).find(one => one.type === 'http')
+    const host = http?.publicUrl === undefined ? http?.host : new URL(http.publicUrl).hostname
+    const namespace = this.#options.namespace ?? reverseHost(host ?? 'localhost')
+    const own = server.name.replaceAll(/[^A-Za-z0-9._-]/g, '-')
+    return profile === undefined ? `${namespace}/${own}` : `${namespace}/${own}-${profile}`
+  }
+
+  serveCard(request: HttpRequest, profile: ProfileName): HttpReply {
+    return publish(request, CARD_TYPE, { $schema: CARD_SCHEMA, ...this.#describe(request, profile) })
+  }
+
+  /** Lists the cards, without those of profiles for certain callers. */
+  serveCatalog(request: HttpRequest): HttpReply {
+    const isPublic = (profile: ProfileName): boolean =>
+      profile === undefined || this.#config.profiles?.[profile]?.principals === undefined
+    const entries = this.profiles.filter(isPublic).map(profile => {
+      const [namespace = '', own = ''] = this.getName(profile).split('/')
+      const identifier = `urn:air:${reverseHost(namespace)}:mcp:${own}`
+      return { identifier, type: CARD_TYPE, url: `${getProfileUrl(request, profile)}/server-card` }
+    })
+    return publish(request, 'application/ai-catalog+json', { specVersion: '1.0', entries })
+  }
+
+  /** Lists the servers whose name contains the search text. */
+  serveList(request: HttpRequest): HttpReply {
+    const search = request.query.get('search')?.toLowerCase() ?? ''
+    const found = this.profiles.filter(
+      profile => this.#isUsable(request, profile) && this.getName(profile).toLowerCase().includes(search),
+    )
+    return replyWithList(found.map(profile => this.#createEntry(request, profile)))
+  }
+
+  /** Answers `…/versions` and `…/versions/{version}`. */
+  serveVersions(request: HttpRequest, profile: ProfileName): HttpReply {
+    if (!this.#isUsable(request, profile)) return NOT_FOUND
+    const entry = this.#createEntry(request, profile)
+    const version = request.path.split('/')[5]
+    if (version === undefined) return replyWithList([entry])
+    const isKnown = version === 'latest' || version === request.gate.info.version
+    return isKnown ? reply('application/json', entry, PRIVATE) : NOT_FOUND
+  }
+
+  #isUsable({ caller: principal }: HttpRequest, profile: ProfileName): boolean {
+    return profile === undefined || this.#getProfile({ principal, profile }) === profile
+  }
+
+  #createEntry(request: HttpRequest, profile: ProfileName): object {
+    const server = { $schema: SERVER_SCHEMA, ...this.#describe(request, profile) }
+    return { server, _meta: { 'io.modelcontextprotocol.registry/official': { status: 'active', isLatest: true } } }
+  }
+
+  /** Creates the members that a server card and a registry entry share. */
+  #describe(request: HttpRequest, profile: ProfileName): object {
+    const { title } = this.#config.server
+    const suffix = profile === undefined ? '' : ` (${profile})`
+    return {
+      name: this.getName(profile),
+      ...(title === undefined ? {} : { title: `${title}${suffix}`.slice(0, 100) }),
+      ...{ description: this.#options.description, version: request.gate.info.version },
+      remotes: [{ type: 'streamable-http', url: getProfileUrl(request, profile) }],
+    }
+  }
+}
+
+function replyWithList(servers: readonly object[]): HttpReply {
+  return reply('application/json', { servers, metadata: { count: servers.length } }, PRIVATE)
+}
+
+const PRIVATE = { 'cache-control': 'private, no-cache' }
+
+/** Lists the paths of one server's versions, as clients encode its name. */
+function listVersionPaths(name: string): string[] {
+  const encoded = [encodeURIComponent(name), encodeURIComponent(name).replace('%2F', '%2f')]
+  return encoded.flatMap(one => [`${REGISTRY_PATH}/${one}/versions`, `${REGISTRY_PATH}/${one}/versions/*`])
+}
+
+/** Reverses the labels of a host name; an address stays as it is. */
+function reverseHost(host: string): string {
+  const plain = host.replaceAll(/[^A-Za-z0-9.-]/g, '-').replaceAll(/^-|-$/g, '')
+  return /^[\d.]+$/.test(plain) ? plain : plain.split('.').reverse().join('.')
+}
+
+function getProfileUrl({ endpoint }: HttpRequest, profile: ProfileName): string {
+  return profile === undefined ? endpoint : `${endpoint}/${profile}`
+}
+
+function getEndpointPath({ listeners }: Config, name: string): string | undefined {
+  const listener = listeners[name]
+  return listener?.type === 'http' ? listener.path : undefined
+}
+
+function listPaths(config: Config): Set<string> {
+  return new Set(Object.keys(config.listeners).flatMap(name => getEndpointPath(config, name) ?? []))
+}
+
+/** Answers with a public document that browsers of other origins may read. */
+function publish(request: HttpRequest, type: string, document: object): HttpReply {
+  const etag = `"${createHash('sha256').update(JSON.stringify(document)).digest('base64url')}"`
+  const headers = {
+    etag,
+    'cache-control': `public, max-age=${MAX_AGE_SECONDS}`,
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'ETag',
+  }
+  const isUnchanged = request.header('if-none-match').includes(etag)
+  return isUnchanged ? { status: 304, headers } : reply(type, document, headers)
+}
+
+function reply(type: string, document: object, headers: Readonly<Record<string, string>>): HttpReply {
+  return { status: 200, headers: { ...headers, 'content-type': type }, body: JSON.stringify(document) }
+}

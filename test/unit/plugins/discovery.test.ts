@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
+
+/** The key of examples/access. */
+const KEY = 'gwk_only-for-this-example'
+const KEYS = {
+  keys: [{ name: 'ci', hash: 'sha256:e416b1c4a772540693d475cdd5040a5eec5c4cc74f9afa5e332b814f86dc4318' }],
+}
+const PROFILES = { readers: {}, ops: { principals: ['ci'] } }
+
+async function serve(t: TestContext, config: JsonObject) {
+  const web = closeAfter(t, await testUpstream({ tools: { echo: () => 'ok' } }))
+  const { url } = closeAfter(t, await testGateway({ upstreams: { web }, config }))
+  const get = (path: string, headers: Record<string, string> = {}) => fetch(new URL(path, url), { headers })
+  return { url, get }
+}
+
+test('each profile has a server card, found through the catalog without credentials', async t => {
+  const { url, get } = await serve(t, {
+    ...{ discovery: { namespace: 'com.example', description: 'Tools of Example.' }, profiles: PROFILES, auth: KEYS },
+    server: { name: 'tools', title: 'Example' },
+  })
+  const catalog = await get('/.well-known/ai-catalog.json')
+  const { entries } = (await catalog.json()) as { entries: { identifier: string; url: string; type: string }[] }
+  const cards = await Promise.all(entries.map(entry => fetch(entry.url)))
+  const [card, readers] = (await Promise.all(cards.map(one => one.json()))) as JsonObject[]
+  const hidden = await get('/mcp/ops/server-card')
+
+  assert.equal(catalog.headers.get('content-type'), 'application/ai-catalog+json')
+  assert.deepEqual(
+    entries.map(({ identifier }) => identifier),
+    ['urn:air:example.com:mcp:tools', 'urn:air:example.com:mcp:tools-readers'],
+  )
+  assert.equal(cards[0]?.headers.get('content-type'), 'application/mcp-server-card+json')
+  assert.equal(cards[0]?.headers.get('access-control-allow-origin'), '*')
+  assert.deepEqual(
+    { name: card?.name, title: card?.title, description: card?.description, remotes: card?.remotes },
+    {
+      name: 'com.example/tools',
+      title: 'Example',
+      description: 'Tools of Example.',
+      remotes: [{ type: 'streamable-http', url }],
+    },
+  )
+  assert.deepEqual(readers?.remotes, [{ type: 'streamable-http', url: `${url}/readers` }])
+  assert.equal(hidden.status, 200, 'a card is public; the catalog only omits profiles of certain callers')
+})
+
+test('an unchanged card is not sent again', async t => {
+  const { get } = await serve(t, { discovery: {} })
+  const first = await get('/mcp/server-card')
+  const again = await get('/mcp/server-card', { 'if-none-match': first.headers.get('etag') ?? '' })
+
+  assert.match(((await first.json()) as { name: string }).name, /^127\.0\.0\.1\/[\w.-]+$/)
+  assert.equal(again.status, 304)
+})
+
+test('the registry lists the profiles that the caller may use, and no others', async t => {
+  const { get } = await serve(t, { discovery: { registry: true }, profiles: PROFILES, auth: KEYS })
+  const as = { authorization: `Bearer ${KEY}` }
+  const list = async (path: string, headers: Record<string, string>) => {
+    const { servers } = (await (await get(path, headers)).json()) as { servers: { server: { name: string } }[] }
+    return servers.map(({ server }) => server.name.split('/')[1])
+  }
+  const anonymous = await get('/v0.1/servers')
+  const all = await list('/v0.1/servers?version=latest', as)
+  const found = await list('/v0.1/servers?search=OPS', as)
+  const name = encodeURIComponent('127.0.0.1/tapgate-ops')
+  const versions = await list(`/v0.1/servers/${name}/versions`, as)
+  const latest = await get(`/v0.1/servers/${name}/versions/latest`, as)
+  const unknown = await get('/v0.1/servers/127.0.0.1%2Fother/versions/latest', as)
+
+  assert.equal(anonymous.status, 401)
+  assert.deepEqual(all, ['tapgate', 'tapgate-readers', 'tapgate-ops'])
+  assert.deepEqual(found, ['tapgate-ops'])
+  assert.deepEqual(versions, ['tapgate-ops'])
+  assert.match(JSON.stringify(await latest.json()), /"url":"http:[^"]+\/mcp\/ops"/)
+  assert.equal(unknown.status, 404)
+})
+
+test('without the section, and on other listeners, there are no documents', async t => {
+  const { get } = await serve(t, {})
+
+  for (const path of ['/mcp/server-card', '/.well-known/ai-catalog.json', '/v0.1/servers'])
+    assert.equal((await get(path)).status, 404, path)
+})
