@@ -5,7 +5,8 @@ import { isObject } from '../protocol/json/json.ts'
 import type { Graph, UpstreamNode } from './graph-types.ts'
 import { createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { UpstreamInstructions } from '../api/catalog-view.ts'
-import { KINDS } from '../protocol/methods.ts'
+import { isExtensionMethod, KINDS } from '../protocol/methods.ts'
+import { readMap } from '../util/plain-data.ts'
 import { settlesWithin } from '../util/clock.ts'
 
 /** Maximum wait in milliseconds for the lists that decide which upstreams a client may see. */
@@ -27,10 +28,37 @@ export function mergeCapabilities(graph: Graph): JsonObject {
       merged.resources = { listChanged: true, subscribe: true }
     if (own.completions !== undefined) merged.completions = {}
     if (own.logging !== undefined) merged.logging = {}
-    addExtensions(merged, filterExtensions(own, graph.upstreams.size === 1))
+    addExtensions(
+      merged,
+      filterExtensions(own, extension => hasOneUpstream(graph, extension)),
+    )
     Object.assign(merged, mergeExperimental(own, graph.upstreams.size === 1))
   }
   return merged
+}
+
+function hasOneUpstream(graph: Graph, extension: string): boolean {
+  return (
+    [...graph.upstreams.values()].filter(node => extension in readMap(getCapabilities(node), 'extensions')).length === 1
+  )
+}
+
+function getCapabilities({ upstream }: UpstreamNode): JsonObject {
+  return upstream.server?.capabilities ?? {}
+}
+
+/** Finds the only upstream that announces the extension of an unknown method, or the only upstream at all. */
+export function findMethodOwner(graph: Graph, method: string, viewer: Viewer): string | undefined {
+  const nodes = [...graph.upstreams.values()]
+  const owners =
+    nodes.length === 1
+      ? nodes
+      : nodes.filter(node =>
+          Object.keys(readMap(getCapabilities(node), 'extensions')).some(one => isExtensionMethod(one, method)),
+        )
+  const [owner, second] = owners
+  if (owner === undefined || second !== undefined) return undefined
+  return nodes.length === 1 || isVisible(viewer, owner, graph) ? owner.upstream.name : undefined
 }
 
 /** The first declared upstream decides an extension's settings. */

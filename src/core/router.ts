@@ -10,6 +10,7 @@ import { METHODS } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalizeUri } from '../protocol/uri.ts'
+import { findMethodOwner } from './capabilities.ts'
 import { EntrySearch } from './catalog/entry-search.ts'
 import { isModernHttp } from './exchange.ts'
 import type { RouteResult, Graph, UpstreamNode } from './graph-types.ts'
@@ -140,10 +141,10 @@ export class Router {
     return mismatch
   }
 
-  /** Routes an unknown method to the only upstream; with several, a plugin must route it. */
+  /** Routes an unknown method to the only upstream, or the only one with its extension; else a plugin must route it. */
   #routeUnknownMethod(exchange: Exchange): RouteResult {
-    const [only, second] = this.#graph.upstreams.keys()
-    if (only !== undefined && second === undefined) return { to: 'one', upstream: only, params: exchange.params }
+    const upstream = findMethodOwner(this.#graph, exchange.method, exchange.session)
+    if (upstream !== undefined) return { to: 'one', upstream, params: exchange.params }
     return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
   }
 

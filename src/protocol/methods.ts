@@ -122,6 +122,17 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
   ['tasks/list', { to: 'owner', era: 'legacy' }],
 ])
 
+/** Methods of extensions whose first part is not the last part of the extension's name. */
+const EXTENSION_METHODS: Readonly<Record<string, readonly string[] | undefined>> = {
+  'io.modelcontextprotocol/skills': ['resources/directory/read'],
+}
+
+/** Returns true if a method belongs to an extension, as `skills/list` to `io.modelcontextprotocol/skills`. */
+export function isExtensionMethod(extension: string, method: string): boolean {
+  const prefix = extension.slice(extension.lastIndexOf('/') + 1)
+  return method.startsWith(`${prefix}/`) || EXTENSION_METHODS[extension]?.includes(method) === true
+}
+
 interface ListRow {
   readonly method: string
   /** Result member with the entries. */

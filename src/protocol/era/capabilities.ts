@@ -85,11 +85,16 @@ function omitKey(object: JsonObject, key: string): JsonObject {
 }
 
 /**
- * Returns the server extensions to announce to clients; undefined if none. Methods of unknown extensions can only be
- * routed with a single upstream; the gateway announces tasks itself.
+ * Returns the server extensions to announce to clients; undefined if none. Methods of an extension can only be routed
+ * if one upstream has it; the gateway announces tasks itself.
  */
-export function filterExtensions(capabilities: JsonObject, isOnly: boolean): JsonObject | undefined {
+export function filterExtensions(
+  capabilities: JsonObject,
+  hasOneUpstream: (extension: string) => boolean,
+): JsonObject | undefined {
   if (!isObject(capabilities.extensions)) return undefined
-  const passed = Object.entries(capabilities.extensions).filter(([name]) => (isOnly ? name !== TASKS : name === APPS))
+  const passed = Object.entries(capabilities.extensions).filter(
+    ([name]) => name === APPS || (name !== TASKS && hasOneUpstream(name)),
+  )
   return passed.length === 0 ? undefined : Object.fromEntries(passed)
 }
