@@ -5,7 +5,7 @@ import { ApiError, EventStreamReply, throwNotFound, ROW_LIMITS } from './api.ts'
 import type { Recorder } from './recorder.ts'
 import { createToolRoutes } from './tool-routes.ts'
 import type { ToolTrials } from './tool-trials.ts'
-import type { ConfigValue, ConfigValues, HealthFinding, Overview, PagePart, ServerRow } from './types.ts'
+import type { ConfigValue, ConfigValues, FigureAnswer, HealthFinding, Overview, PagePart, ServerRow } from './types.ts'
 
 export interface ApiRoutesDeps {
   readonly control: PluginApi['control']
@@ -45,6 +45,12 @@ const MAX_WAIT_MS = 4000
 function createOverviewRoutes(deps: ApiRoutesDeps): ApiRoutes {
   return {
     'GET overview': { run: () => readOverview(deps) },
+    'GET figures': {
+      run({ text }): FigureAnswer {
+        const now = Date.now()
+        return { now, figures: deps.recorder.figures.read(now, text('span') ?? '1h', text('server')) }
+      },
+    },
     'POST server': {
       changesState: true,
       body: { name: 'string', action: ['start', 'stop', 'restart'] },
@@ -56,7 +62,7 @@ function createOverviewRoutes(deps: ApiRoutesDeps): ApiRoutes {
   }
 }
 
-async function readOverview({ control, recorder }: ApiRoutesDeps): Promise<Overview> {
+async function readOverview({ control }: ApiRoutesDeps): Promise<Overview> {
   const { gateway, listeners, upstreams, health } = (await control('ps')) as unknown as Pick<
     Overview,
     'gateway' | 'listeners'
@@ -66,7 +72,6 @@ async function readOverview({ control, recorder }: ApiRoutesDeps): Promise<Overv
     ...{ gateway, listeners, level },
     servers: upstreams.map(row => toServerRow(row, findings)),
     findings: findings.filter(({ upstream }) => upstream === undefined),
-    figures: recorder.figures.read(Date.now()),
   }
 }
 
@@ -79,6 +84,7 @@ function toServerRow(row: JsonObject, all: readonly HealthFinding[]): ServerRow 
     problem: toLine(row.problem) ?? toLine(row.degraded),
     protocol: row.version === undefined ? undefined : joinWords(row.version, row.era),
     server: joinWords(server.name, server.version),
+    ...{ pid: row.pid, rss: row.rss, restarts: runtime.restarts },
     inFlight: runtime.inFlight,
     waiting: queue.waiting,
     ...{ cacheHits: cache.hits, cacheMisses: cache.misses },

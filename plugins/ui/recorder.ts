@@ -1,8 +1,10 @@
 import type { CallRecord, Clock, Config, PluginHooks, Session } from '../../src/plugin.ts'
 import { BoundedMap, compileGlobs, principalKey } from '../../src/plugin.ts'
 import type { HideSecrets } from './api.ts'
+import { ApiError } from './api.ts'
 import { PageStreams } from './page-event-streams.ts'
-import type { CallDetail, CallRow, Calls, ClientRow, Figures } from './types.ts'
+import type { CallDetail, CallRow, Calls, ClientRow, Figures, FigureSpan } from './types.ts'
+import { FIGURE_SPANS } from './types.ts'
 
 const MAX_CLIENTS = 1000
 /** Per-caller limit, because clients choose their names. */
@@ -151,7 +153,7 @@ const RECORDED_METHODS = ['tools/call', 'prompts/get', 'resources/read']
 export class Recorder {
   readonly calls: CallLog
   readonly clients = new ClientLog()
-  readonly figures = new FigureRing()
+  readonly figures = new FigureLog()
   readonly streams: PageStreams
 
   constructor(clock: Clock, hide: HideSecrets, maxCalls: number) {
@@ -173,9 +175,9 @@ export class Recorder {
   }
 
   #recordCall(record: CallRecord, hasValues: boolean): void {
-    const { at, ms, outcome, bytesIn, bytesOut, times } = record
+    const { at, ms, outcome, upstream, bytesIn, bytesOut, times } = record
     const isCached = outcome === 'ok' && times?.tries === 0
-    this.figures.add({ at, ms, isFailed: isFailedOutcome(outcome), isCached, bytes: bytesIn + bytesOut })
+    this.figures.add({ at, ms, outcome, upstream, isCached, bytes: bytesIn + bytesOut })
     this.streams.emitCall(toCallRow(this.calls.add(createDetail(record, hasValues))))
   }
 }
@@ -197,67 +199,87 @@ function createDetail(record: CallRecord, hasValues: boolean): Omit<CallDetail, 
   }
 }
 
-const SPAN_MS = 10_000
-/** One hour. */
-const MAX_SPANS = 360
 /** Upper bounds of the latency classes: each is a third larger, from 0.1 ms to an hour. */
 const DURATION_CLASSES = 60
 const MIN_CLASS_MS = 0.1
 const GROWTH = 4 / 3
 
-interface FigureSpan {
-  readonly at: number
-  calls: number
-  failed: number
-  cached: number
-  bytes: number
+type FigureInterval = { -readonly [K in keyof Omit<Figures, 'p50' | 'p95'>]: Figures[K] } & {
   readonly classes: Uint32Array
 }
 
 /** Call data for the figures. */
-interface CallSample {
-  /** Milliseconds since 1970. */
-  readonly at: number
-  readonly ms: number
-  readonly isFailed: boolean
+type CallSample = Pick<CallRecord, 'at' | 'ms' | 'outcome'> & {
+  readonly upstream: string
   readonly isCached: boolean
   readonly bytes: number
 }
 
-/** Call statistics for the last hour, in intervals of ten seconds. */
-class FigureRing {
-  readonly #spans: FigureSpan[] = []
+const SPANS = Object.entries(FIGURE_SPANS)
+/** Most servers with figures of their own. */
+const MAX_SERVERS = 200
 
-  add({ at, ms, isFailed, isCached, bytes }: CallSample): void {
-    const span = this.#getSpan(Math.floor(at / SPAN_MS) * SPAN_MS)
-    span.calls++
-    span.bytes += bytes
-    if (isFailed) span.failed++
-    if (isCached) span.cached++
-    const index = getDurationClass(ms)
-    span.classes[index] = (span.classes[index] ?? 0) + 1
+/** Call statistics by server and span; the empty name means all servers. */
+class FigureLog {
+  readonly #rings = new BoundedMap<string, FigureRing[]>({ max: MAX_SERVERS + 1 })
+
+  add(sample: CallSample): void {
+    for (const server of sample.upstream === '' ? [''] : ['', sample.upstream]) {
+      const rings = this.#rings.use(server) ?? SPANS.map(([, span]) => new FigureRing(span))
+      if (!this.#rings.has(server)) this.#rings.set(server, rings)
+      for (const ring of rings) ring.add(sample)
+    }
   }
 
-  /** Returns the intervals with calls in the last hour. */
+  /** Returns the intervals with calls in a span that ends now. */
+  read(now: number, span: string, server = ''): Figures[] {
+    const index = SPANS.findIndex(([name]) => name === span)
+    if (index === -1) throw new ApiError(400, `"span" must be one of ${Object.keys(FIGURE_SPANS).join(', ')}`)
+    return this.#rings.get(server)?.[index]?.read(now) ?? []
+  }
+}
+
+/** Call statistics for one span. */
+class FigureRing {
+  readonly #span: FigureSpan
+  readonly #intervals: FigureInterval[] = []
+
+  constructor(span: FigureSpan) {
+    this.#span = span
+  }
+
+  add({ at, ms, outcome, isCached, bytes }: CallSample): void {
+    const { intervalMs } = this.#span
+    const interval = this.#getInterval(Math.floor(at / intervalMs) * intervalMs)
+    interval.calls++
+    interval.bytes += bytes
+    if (outcome === 'refused') interval.refused++
+    else if (isFailedOutcome(outcome)) interval.failed++
+    if (isCached) interval.cached++
+    const index = getDurationClass(ms)
+    interval.classes[index] = (interval.classes[index] ?? 0) + 1
+  }
+
   read(now: number): Figures[] {
-    const since = now - MAX_SPANS * SPAN_MS
-    return this.#spans
+    const since = now - this.#span.intervals * this.#span.intervalMs
+    return this.#intervals
       .filter(({ at }) => at >= since)
-      .map(({ classes, ...span }) => ({
-        ...span,
-        p50: computeQuantile(classes, span.calls / 2),
-        p95: computeQuantile(classes, span.calls * 0.95),
+      .map(({ classes, ...interval }) => ({
+        ...interval,
+        p50: computeQuantile(classes, interval.calls / 2),
+        p95: computeQuantile(classes, interval.calls * 0.95),
       }))
   }
 
   /** If the system clock moves back, calls count in the last interval. */
-  #getSpan(at: number): FigureSpan {
-    const last = this.#spans.at(-1)
+  #getInterval(at: number): FigureInterval {
+    const last = this.#intervals.at(-1)
     if (last !== undefined && last.at >= at) return last
-    const span = { at, calls: 0, failed: 0, cached: 0, bytes: 0, classes: new Uint32Array(DURATION_CLASSES) }
-    this.#spans.push(span)
-    if (this.#spans.length > MAX_SPANS) this.#spans.shift()
-    return span
+    const classes = new Uint32Array(DURATION_CLASSES)
+    const interval = { at, calls: 0, failed: 0, refused: 0, cached: 0, bytes: 0, classes }
+    this.#intervals.push(interval)
+    if (this.#intervals.length > this.#span.intervals) this.#intervals.shift()
+    return interval
   }
 }
 

@@ -10,6 +10,8 @@ export interface SessionInfo {
   /** True after login by a `gateway ui` link. */
   readonly isOwner: boolean
   readonly gateway: { readonly name: string; readonly version: string }
+  /** Environment of the configuration, as set by `--env`. */
+  readonly env?: string
   /** Replica name, in a cluster. */
   readonly replica?: string
   readonly parts: readonly PagePart[]
@@ -40,6 +42,10 @@ export interface ServerRow {
   readonly problem?: string
   readonly protocol?: string
   readonly server?: string
+  readonly pid?: number
+  /** Memory of its processes, in bytes. */
+  readonly rss?: number
+  readonly restarts?: number
   readonly inFlight?: number
   readonly waiting?: number
   readonly cacheHits?: number
@@ -49,12 +55,29 @@ export interface ServerRow {
   readonly findings?: readonly HealthFinding[]
 }
 
-/** Statistics for a ten-second interval. */
+/** A span of the charts, in equal intervals. */
+export interface FigureSpan {
+  readonly label: string
+  readonly intervalMs: number
+  readonly intervals: number
+}
+
+/** Spans of the charts, by name. */
+export const FIGURE_SPANS: Readonly<Record<string, FigureSpan>> = {
+  '15m': { label: '15 minutes', intervalMs: 10_000, intervals: 90 },
+  '1h': { label: '1 hour', intervalMs: 60_000, intervals: 60 },
+  '24h': { label: '24 hours', intervalMs: 900_000, intervals: 96 },
+}
+
+/** Statistics for one interval. */
 export interface Figures {
   /** Start, in milliseconds since 1970 like all times. */
   readonly at: number
   readonly calls: number
+  /** Calls with errors. */
   readonly failed: number
+  /** Calls refused by a policy or limit. */
+  readonly refused: number
   /** Successful calls answered without the server. */
   readonly cached: number
   readonly p50: number
@@ -72,7 +95,12 @@ export interface Overview {
   readonly level: string
   /** Findings about the gateway. */
   readonly findings: readonly HealthFinding[]
-  /** Last hour, oldest first, without intervals that have no calls. */
+}
+
+/** `GET figures` answer. */
+export interface FigureAnswer {
+  readonly now: number
+  /** Oldest first, without intervals that have no calls. */
   readonly figures: readonly Figures[]
 }
 

@@ -1,97 +1,177 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
-import type { Figures } from '../types.ts'
+import type { FigureAnswer, Figures, FigureSpan } from '../types.ts'
+import { FIGURE_SPANS } from '../types.ts'
+import { formatApiUrl } from './api.ts'
 import type { ViewNode } from './components.ts'
-import { formatTime } from './components.ts'
+import { Field, formatCount, formatDuration, formatTime, Problem } from './components.ts'
+import type { PageLocation } from './state.ts'
+import { updateParams, useQuery } from './state.ts'
 
-const SPANS = 60
-const SPAN_MS = 60_000
+const EVERY_MS = 10_000
+const BYTES_OF_TOKEN = 3.6
 const WIDTH = 360
-const HEIGHT = 56
+const HEIGHT = 100
 const SINGLE_POINT_WIDTH = 6
+/** Positions of the labels of an axis, from its start. */
+const VALUE_TICKS = [1, 0.5, 0]
+const TIME_TICKS = [0, 1 / 3, 2 / 3, 1]
 
-/** Small chart of the last hour. */
-export interface PlotProps {
-  readonly title: string
-  readonly figures: readonly Figures[]
-  readonly value: (figures: Figures) => number
-  /** Second line, in the error color. */
-  readonly second?: (figures: Figures) => number
-  readonly text: (value: number) => string
-  readonly summary: string
-  /** True for values summed over a minute. */
-  readonly isSum: boolean
+interface PlotsProps {
+  readonly route: PageLocation
+  /** The only server to show; otherwise one can be chosen. */
+  readonly server?: string
+  readonly servers?: readonly string[]
 }
 
-export function Plot({ title, figures, value, second, text, summary, isSum }: PlotProps): ViewNode {
+/** Charts of the calls to all servers or one, over a span to choose. */
+export function Plots({ route, server = route.params.get('server') ?? '', servers }: PlotsProps): ViewNode {
+  const name = route.params.get('span') ?? '1h'
+  const span = FIGURE_SPANS[name] ?? FIGURE_SPANS['1h']
+  const { data, problem } = useQuery<FigureAnswer>(formatApiUrl('figures', { span: name, server }), { every: EVERY_MS })
+  const { figures = [], now = Date.now() } = data ?? {}
+  const sum = (value: (one: Figures) => number): number => figures.reduce((total, one) => total + value(one), 0)
+  const [calls, failed, refused] = [sum(one => one.calls), sum(one => one.failed), sum(one => one.refused)]
+  const worst = Math.max(0, ...figures.map(one => one.p95))
+  const common = { figures, now, span }
+  return html`<div class="filters">
+      <${Field}
+        label="Span"
+        value=${name}
+        options=${Object.entries(FIGURE_SPANS).map(([id, { label }]) => [id, label])}
+        change=${(text: string) => updateParams(route, { span: text })}
+      />
+      ${servers === undefined ? null : html`<${Field} label="Server" value=${server} options=${[['', 'all'], ...servers.map(one => [one, one])]} change=${(text: string) => updateParams(route, { server: text })} />`}
+    </div>
+    <${Problem} of=${problem} />
+    <div class="plots">
+      <${Plot}
+        ...${common}
+        title="Calls"
+        series=${[
+          { name: 'calls', value: (one: Figures) => one.calls },
+          { name: 'failed', value: (one: Figures) => one.failed },
+          { name: 'refused', value: (one: Figures) => one.refused },
+        ]}
+        text=${formatCount}
+        summary=${`${formatCount(calls)} · ${formatCount(failed)} failed · ${formatCount(refused)} refused`}
+        least=${2}
+        isSum=${true}
+      />
+      <${Plot}
+        ...${common}
+        title="Latency (p95)"
+        series=${[{ name: '', value: (one: Figures) => one.p95 }]}
+        text=${formatDuration}
+        summary=${calls === 0 ? 'no calls' : `at most ${formatDuration(worst)}`}
+        least=${1}
+      />
+      <${Plot}
+        ...${common}
+        title="Served from cache"
+        series=${[{ name: '', value: (one: Figures) => (100 * one.cached) / one.calls }]}
+        text=${(value: number) => `${formatCount(value)} %`}
+        summary=${calls === 0 ? 'no calls' : `${formatCount((100 * sum(one => one.cached)) / calls)} %`}
+        least=${100}
+      />
+      <${Plot}
+        ...${common}
+        title="Tokens, estimated"
+        series=${[{ name: '', value: (one: Figures) => Math.round(one.bytes / BYTES_OF_TOKEN) }]}
+        text=${formatCount}
+        summary=${formatCount(Math.round(sum(one => one.bytes) / BYTES_OF_TOKEN))}
+        least=${2}
+        isSum=${true}
+      />
+    </div>`
+}
+
+/** A line in a chart. */
+interface PlotSeries {
+  /** Also the class of the line. */
+  readonly name: string
+  readonly value: (figures: Figures) => number
+}
+
+interface PlotProps {
+  readonly title: string
+  readonly figures: readonly Figures[]
+  readonly now: number
+  readonly span: FigureSpan
+  /** The first one has an area; the others appear if they are not zero. */
+  readonly series: readonly PlotSeries[]
+  readonly text: (value: number) => string
+  readonly summary: string
+  /** Smallest value at the top of the axis. */
+  readonly least: number
+  /** True for sums, which are 0 without calls. */
+  readonly isSum?: boolean
+}
+
+function Plot({ title, figures, now, span, series, text, summary, least, isSum = false }: PlotProps): ViewNode {
   const [chosen, setChosen] = useState<number | undefined>()
-  const end = Math.floor(Date.now() / SPAN_MS) * SPAN_MS
-  const spans = groupByMinute(figures, end)
-  const values = spans.map(span => (span === undefined ? undefined : value(span)))
-  const secondValues = second === undefined ? [] : spans.map(span => (span === undefined ? undefined : second(span)))
-  const top = Math.max(1e-9, ...values.map(one => one ?? 0), ...secondValues.map(one => one ?? 0))
-  const chosenSpan = chosen === undefined ? undefined : spans[chosen]
+  const last = span.intervals - 1
+  const start = Math.floor(now / span.intervalMs - last) * span.intervalMs
+  const slots = new Array<Figures | undefined>(span.intervals).fill(undefined)
+  for (const one of figures) if (one.at >= start) slots[(one.at - start) / span.intervalMs] = one
+  const lines = series
+    .map(({ name, value }) => ({ name, values: slots.map(one => (one === undefined ? undefined : value(one))) }))
+    .filter(({ values }, index) => index === 0 || values.some(value => value !== undefined && value > 0))
+  const top = roundUp(Math.max(least, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))))
   const move = (event: PointerEvent): void => {
     const { left, width } = (event.currentTarget as Element).getBoundingClientRect()
-    setChosen(Math.min(SPANS - 1, Math.max(0, Math.round(((event.clientX - left) / width) * (SPANS - 1)))))
+    setChosen(Math.min(last, Math.max(0, Math.round(((event.clientX - left) / width) * last))))
+  }
+  const describe = (index: number): string => {
+    const values = lines.map(line => ({ name: line.name, value: line.values[index] ?? (isSum ? 0 : undefined) }))
+    const texts = values.map(({ name, value }) => (value === undefined ? 'no calls' : `${text(value)} ${name}`.trim()))
+    return `${texts.join(', ')} at ${formatTime(start + index * span.intervalMs)}`
   }
   return html`<figure class="plot">
     <figcaption>
-      <span>${title}</span>
-      <strong
-        >${chosenSpan === undefined ? summary : `${text(value(chosenSpan))} at ${formatTime(chosenSpan.at)}`}</strong
+      <span
+        >${title} ${lines.slice(1).map(({ name }) => html`${' '}<small class=${`key ${name}`}>${name}</small>`)}</span
       >
+      <strong>${chosen === undefined ? summary : describe(chosen)}</strong>
     </figcaption>
-    <svg
-      viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label=${`${title}, last hour: ${summary}`}
-      onPointerMove=${move}
-      onPointerLeave=${() => setChosen(undefined)}
-    >
-      <path class="area" d=${createAreaPath(values, top, isSum)} />
-      <path class="line" d=${createLinePath(values, top, isSum)} />
-      ${second === undefined ? null : html`<path class="line second" d=${createLinePath(secondValues, top, isSum)} />`}
-    </svg>
+    <div class="axes">
+      <div class="values" aria-hidden="true">${VALUE_TICKS.map(part => html`<span>${text(part * top)}</span>`)}</div>
+      <svg
+        viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label=${`${title}, last ${span.label}: ${summary}`}
+        onPointerMove=${move}
+        onPointerLeave=${() => setChosen(undefined)}
+      >
+        <path class="grid" d=${VALUE_TICKS.map(part => `M0 ${HEIGHT * (1 - part)}H${WIDTH}`).join('')} />
+        <path class="area" d=${createAreaPath(lines[0]?.values ?? [], top, isSum)} />
+        ${lines.map(({ name, values }) => html`<path class=${name} d=${createLinePath(values, top, isSum)} />`)}
+        ${chosen === undefined ? null : html`<path class="cursor" d=${`M${(chosen * WIDTH) / last} 0V${HEIGHT}`} />`}
+      </svg>
+      <div class="times" aria-hidden="true">
+        ${TIME_TICKS.map(part => html`<span>${formatTime(start + part * last * span.intervalMs).slice(0, 5)}</span>`)}
+      </div>
+    </div>
   </figure>`
 }
 
-/** Groups figures by minute: sums, and the maximum latency. */
-function groupByMinute(figures: readonly Figures[], end: number): (Figures | undefined)[] {
-  const spans = new Array<Figures | undefined>(SPANS).fill(undefined)
-  for (const one of figures) {
-    const at = Math.floor(one.at / SPAN_MS) * SPAN_MS
-    const index = SPANS - 1 - (end - at) / SPAN_MS
-    if (index >= 0 && index < SPANS) spans[index] = mergeFigures(spans[index], { ...one, at })
-  }
-  return spans
-}
-
-function mergeFigures(a: Figures | undefined, b: Figures): Figures {
-  if (a === undefined) return b
-  return {
-    at: a.at,
-    calls: a.calls + b.calls,
-    failed: a.failed + b.failed,
-    cached: a.cached + b.cached,
-    bytes: a.bytes + b.bytes,
-    p50: Math.max(a.p50, b.p50),
-    p95: Math.max(a.p95, b.p95),
-  }
+/** Rounds up so that the half is a round number too. */
+function roundUp(value: number): number {
+  const unit = 10 ** Math.floor(Math.log10(value))
+  return unit * ([1, 2, 4].find(factor => factor * unit >= value) ?? 10)
 }
 
 type PlotValues = readonly (number | undefined)[]
 
 type PlotPoint = readonly [x: number, y: number]
 
-/** Splits values into unbroken lines. A minute without calls is 0 for sums, and a gap for measures. */
+/** Splits values into unbroken lines. An interval without calls is 0 for sums, and a gap for measures. */
 function splitIntoLines(values: PlotValues, top: number, isSum: boolean): PlotPoint[][] {
   const lines: PlotPoint[][] = [[]]
   values.forEach((value, x) => {
     if (value === undefined && !isSum) return void lines.push([])
-    const y = HEIGHT - 2 - ((value ?? 0) / top) * (HEIGHT - 6)
-    lines.at(-1)?.push([(x * WIDTH) / (SPANS - 1), y])
+    lines.at(-1)?.push([(x * WIDTH) / (values.length - 1), HEIGHT * (1 - (value ?? 0) / top)])
   })
   return lines.filter(line => line.length > 0)
 }

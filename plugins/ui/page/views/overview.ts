@@ -1,5 +1,5 @@
 import { html } from 'htm/preact'
-import type { Figures, HealthFinding as Found, Overview as Answer, ServerRow } from '../../types.ts'
+import type { HealthFinding as Found, Overview as Answer, ServerRow } from '../../types.ts'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
 import {
@@ -14,14 +14,13 @@ import {
   Search,
   Snippet,
 } from '../components.ts'
-import { Plot } from '../plot.ts'
+import { Plots } from '../plot.ts'
 import type { PageProps, PageLocation } from '../state.ts'
 import { updateParams, formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
 
 const EVERY_MS = 10_000
-const BYTES_OF_TOKEN = 3.6
 
 export function Overview({ me, route }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<Answer>(formatApiUrl('overview'), {
@@ -29,7 +28,7 @@ export function Overview({ me, route }: PageProps): ViewNode {
     on: ['server', 'changed'],
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
-  const { gateway, servers, figures, findings, listeners } = data
+  const { gateway, servers, findings, listeners } = data
   const search = route.params.get('search') ?? ''
   const logs = route.params.get('logs')
   const facts = [
@@ -42,7 +41,7 @@ export function Overview({ me, route }: PageProps): ViewNode {
   return html`<${Page} title="Overview" lead=${facts.filter(Boolean).join(' · ')}>
     <${Problem} of=${problem} />
     ${findings.map(one => html`<${Finding} of=${one} key=${one.code} />`)}
-    <${Plots} figures=${figures} />
+    <${Plots} route=${route} servers=${servers.map(({ name }) => name)} />
     ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. The page shows only the calls, clients, figures and servers of this replica; <code>gateway replicas</code> lists the others.</p>`}
     <h2>Servers</h2>
     ${
@@ -127,50 +126,6 @@ function Advice({ of }: { of: Found }): ViewNode {
     <span>${summary}</span> ${detail === undefined ? null : html`<span class="soft">${detail}</span>`}
     ${fix === '' ? null : html`<em>${fix}</em>`}
     ${link === undefined ? null : html`<a href=${formatHash(link[0])}>${link[1]}</a>`}
-  </div>`
-}
-
-function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
-  const sum = (value: (one: Figures) => number): number => figures.reduce((total, one) => total + value(one), 0)
-  const calls = sum(one => one.calls)
-  const failed = sum(one => one.failed)
-  const cached = sum(one => one.cached)
-  const tokens = sum(one => one.bytes) / BYTES_OF_TOKEN
-  const worst = Math.max(0, ...figures.map(one => one.p95))
-  return html`<div class="plots">
-    <${Plot}
-      title="Calls"
-      figures=${figures}
-      value=${(one: Figures) => one.calls}
-      second=${failed === 0 ? undefined : (one: Figures) => one.failed}
-      text=${(value: number) => `${formatCount(value)} per minute`}
-      summary=${`${formatCount(calls)} · ${formatCount(failed)} failed`}
-      isSum=${true}
-    />
-    <${Plot}
-      title="Latency (p95)"
-      figures=${figures}
-      value=${(one: Figures) => one.p95}
-      text=${formatDuration}
-      summary=${calls === 0 ? 'no calls' : `at most ${formatDuration(worst)}`}
-      isSum=${false}
-    />
-    <${Plot}
-      title="Served from cache"
-      figures=${figures}
-      value=${(one: Figures) => (one.calls === 0 ? 0 : (100 * one.cached) / one.calls)}
-      text=${(value: number) => `${formatCount(value)} %`}
-      summary=${calls === 0 ? 'no calls' : `${formatCount((100 * cached) / calls)} %`}
-      isSum=${false}
-    />
-    <${Plot}
-      title="Tokens, estimated"
-      figures=${figures}
-      value=${(one: Figures) => one.bytes / BYTES_OF_TOKEN}
-      text=${(value: number) => formatCount(Math.round(value))}
-      summary=${formatCount(Math.round(tokens))}
-      isSum=${true}
-    />
   </div>`
 }
 

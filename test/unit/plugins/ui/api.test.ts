@@ -141,12 +141,17 @@ describe('what the API tells of tools and clients', () => {
     const { json } = await made.opened()
     const { clients } = await json('clients')
     assert.ok((clients as JsonObject[]).some(({ client, calls }) => client === 'test-client' && calls === 1))
-    const { servers, figures } = await json('overview')
+    const { servers } = await json('overview')
     assert.deepEqual(
       (servers as JsonObject[]).map(({ name, state }) => [name, state]),
       [['web', 'ready']],
     )
-    assert.equal((figures as JsonObject[])[0]?.calls, 1)
+    for (const query of ['figures', 'figures?span=15m&server=web', 'figures?span=24h']) {
+      const { figures } = await json(query)
+      assert.equal((figures as JsonObject[])[0]?.calls, 1, query)
+    }
+    assert.deepEqual((await json('figures?server=other')).figures, [])
+    assert.match(JSON.stringify(await json('figures?span=2h')), /15m, 1h, 24h/)
   })
 })
 
