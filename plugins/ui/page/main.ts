@@ -13,6 +13,7 @@ import { Cache, Config } from './views/config.ts'
 import { Calls, Clients } from './views/calls.ts'
 import { Connect } from './views/connect.ts'
 import { Overview } from './views/overview.ts'
+import { Server } from './views/server.ts'
 import { Tools } from './views/tools.ts'
 
 /** Pages in menu order. A page with a `part` appears if the gateway has it. */
@@ -20,9 +21,12 @@ const PAGES: readonly {
   readonly id: string
   readonly title: string
   readonly part?: PagePart
+  /** Page in the menu that this one is reached from. */
+  readonly parent?: string
   readonly view: (props: PageProps) => ViewNode
 }[] = [
   { id: 'overview', title: 'Overview', view: Overview },
+  { id: 'server', title: 'Server', parent: 'overview', view: Server },
   { id: 'calls', title: 'Calls', view: Calls },
   { id: 'tools', title: 'Tools', view: Tools },
   { id: 'clients', title: 'Clients', view: Clients },
@@ -120,6 +124,8 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
   useEffect(() => listenToEvents(emitToPages, setLive), [])
   const pages = PAGES.filter(({ part }) => part === undefined || me.parts.includes(part))
   const current = pages.find(({ id }) => id === route.page) ?? pages[0]
+  const getCurrent = (id: string): string | undefined =>
+    id === current?.id ? 'page' : id === current?.parent ? 'true' : undefined
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
   const focusTitle = (): void => main.current?.querySelector('h1')?.focus()
@@ -141,12 +147,14 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
       </p>
       <nav aria-label="Pages">
         <ul>
-          ${pages.map(
-            ({ id, title }) =>
-              html`<li>
-                <a href=${formatHash(id)} aria-current=${id === current?.id ? 'page' : undefined}>${title}</a>
-              </li>`,
-          )}
+          ${pages
+            .filter(({ parent }) => parent === undefined)
+            .map(
+              ({ id, title }) =>
+                html`<li>
+                  <a href=${formatHash(id)} aria-current=${getCurrent(id)}>${title}</a>
+                </li>`,
+            )}
         </ul>
       </nav>
       <div class="who">

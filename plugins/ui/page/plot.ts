@@ -19,30 +19,23 @@ const TIME_TICKS = [0, 1 / 3, 2 / 3, 1]
 
 interface PlotsProps {
   readonly route: PageLocation
-  /** The only server to show; otherwise one can be chosen. */
-  readonly server?: string
+  readonly server: string
+  /** Servers to choose from, if any. */
   readonly servers?: readonly string[]
 }
 
-/** Charts of the calls to all servers or one, over a span to choose. */
-export function Plots({ route, server = route.params.get('server') ?? '', servers }: PlotsProps): ViewNode {
+/** Charts of the calls to one server, or to all with an empty name, over a span to choose. */
+export function Plots({ route, server, servers = [] }: PlotsProps): ViewNode {
   const name = route.params.get('span') ?? '1h'
   const span = FIGURE_SPANS[name] ?? FIGURE_SPANS['1h']
-  const { data, problem } = useQuery<FigureAnswer>(formatApiUrl('figures', { span: name, server }), { every: EVERY_MS })
-  const { figures = [], now = Date.now() } = data ?? {}
+  const url = formatApiUrl('figures', { span: name, server })
+  const { data, problem } = useQuery<FigureAnswer>(url, { every: EVERY_MS })
+  const { figures, now } = data ?? { figures: [], now: Date.now() }
   const sum = (value: (one: Figures) => number): number => figures.reduce((total, one) => total + value(one), 0)
   const [calls, failed, refused] = [sum(one => one.calls), sum(one => one.failed), sum(one => one.refused)]
   const worst = Math.max(0, ...figures.map(one => one.p95))
   const common = { figures, now, span }
-  return html`<div class="filters">
-      <${Field}
-        label="Span"
-        value=${name}
-        options=${Object.entries(FIGURE_SPANS).map(([id, { label }]) => [id, label])}
-        change=${(text: string) => updateParams(route, { span: text })}
-      />
-      ${servers === undefined ? null : html`<${Field} label="Server" value=${server} options=${[['', 'all'], ...servers.map(one => [one, one])]} change=${(text: string) => updateParams(route, { server: text })} />`}
-    </div>
+  return html`<${PlotFilters} ...${{ route, name, server, servers }} />
     <${Problem} of=${problem} />
     <div class="plots">
       <${Plot}
@@ -84,6 +77,15 @@ export function Plots({ route, server = route.params.get('server') ?? '', server
         isSum=${true}
       />
     </div>`
+}
+
+function PlotFilters({ route, name, server, servers = [] }: PlotsProps & { name: string }): ViewNode {
+  const spans = Object.entries(FIGURE_SPANS).map(([id, { label }]) => [id, label])
+  const all = [['', 'all'], ...servers.map(one => [one, one])]
+  return html`<div class="filters">
+    <${Field} label="Span" value=${name} options=${spans} change=${(span: string) => updateParams(route, { span })} />
+    ${servers.length === 0 ? null : html`<${Field} label="Server" value=${server} options=${all} change=${(one: string) => updateParams(route, { server: one })} />`}
+  </div>`
 }
 
 /** A line in a chart. */

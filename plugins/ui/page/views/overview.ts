@@ -12,10 +12,9 @@ import {
   Page,
   Problem,
   Search,
-  Snippet,
 } from '../components.ts'
 import { Plots } from '../plot.ts'
-import type { PageProps, PageLocation } from '../state.ts'
+import type { PageProps } from '../state.ts'
 import { updateParams, formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
@@ -30,7 +29,6 @@ export function Overview({ me, route }: PageProps): ViewNode {
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
   const { gateway, servers, findings, listeners } = data
   const search = route.params.get('search') ?? ''
-  const logs = route.params.get('logs')
   const facts = [
     data.level === 'ok' ? 'healthy' : '',
     formatServerCount(servers),
@@ -41,7 +39,7 @@ export function Overview({ me, route }: PageProps): ViewNode {
   return html`<${Page} title="Overview" lead=${facts.filter(Boolean).join(' · ')}>
     <${Problem} of=${problem} />
     ${findings.map(one => html`<${Finding} of=${one} key=${one.code} />`)}
-    <${Plots} route=${route} servers=${servers.map(({ name }) => name)} />
+    <${Plots} route=${route} server=${route.params.get('server') ?? ''} servers=${servers.map(({ name }) => name)} />
     ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. The page shows only the calls, clients, figures and servers of this replica; <code>gateway replicas</code> lists the others.</p>`}
     <h2>Servers</h2>
     ${
@@ -56,10 +54,9 @@ export function Overview({ me, route }: PageProps): ViewNode {
             />
           </div>`
     }
-    ${logs === null ? null : html`<${ServerOutput} name=${logs} route=${route} key=${logs} />`}
     <${List}
       label="Servers"
-      columns=${createColumns(me.acts, route, again)}
+      columns=${createColumns(me.acts, again)}
       rows=${sortByState(servers.filter(createFilter(search)))}
       keyOf=${(row: ServerRow) => row.name}
       none=${search === '' ? 'No servers configured.' : 'No matches.'}
@@ -94,19 +91,6 @@ function createFilter(search: string): (row: ServerRow) => boolean {
   }
 }
 
-/** Recent stderr lines of a server process. */
-function ServerOutput({ name, route }: { name: string; route: PageLocation }): ViewNode {
-  const { data, problem } = useQuery<{ lines: string[] }>(formatApiUrl('logs', { name }), { every: EVERY_MS })
-  return html`<section class="detail" aria-label=${`Output of ${name}`}>
-    <div class="row">
-      <h2>Output of ${name}</h2>
-      <button type="button" onClick=${() => updateParams(route, { logs: undefined })}>Close</button>
-    </div>
-    <${Problem} of=${problem} />
-    ${data === undefined ? null : html`<${Snippet} label="Output" text=${data.lines.join('\n') || 'Nothing yet.'} />`}
-  </section>`
-}
-
 function Finding({ of }: { of: Found }): ViewNode {
   return html`<div class="finding"><${Badge} of=${of.level} tone=${TONES[of.level]} /> <${Advice} of=${of} /></div>`
 }
@@ -136,7 +120,7 @@ function sortByState(servers: readonly ServerRow[]): ServerRow[] {
   return [...servers].sort((a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state))
 }
 
-function createColumns(acts: boolean, route: PageLocation, again: () => void): Column<ServerRow>[] {
+function createColumns(acts: boolean, again: () => void): Column<ServerRow>[] {
   const button = {
     head: 'Actions',
     cell: (row: ServerRow) => html`<${ServerButton} row=${row} again=${again} />`,
@@ -144,13 +128,13 @@ function createColumns(acts: boolean, route: PageLocation, again: () => void): C
   return [
     {
       head: 'Server',
-      cell: row => html`<a href=${formatHash('calls', { server: row.name })}>${row.name}</a>`,
+      cell: row => html`<a href=${formatHash('server', { name: row.name })}>${row.name}</a>`,
     },
     { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },
     {
       head: 'Details',
       isText: true,
-      cell: row => html`<${ServerDetails} row=${row} route=${route} acts=${acts} />`,
+      cell: row => html`<${ServerDetails} row=${row} acts=${acts} />`,
     },
     ...(acts ? [button] : []),
     {
@@ -168,11 +152,11 @@ function formatRunning({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} queued`
 }
 
-function ServerDetails({ row, route, acts }: { row: ServerRow; route: PageLocation; acts: boolean }): ViewNode {
+/** Its findings, or the problem, or what it is. */
+export function ServerDetails({ row, acts }: { row: ServerRow; acts: boolean }): ViewNode {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
   if (findings.length > 0)
-    return html`${findings.map(one => html`<${Advice} of=${acts ? removeCommands(one) : one} key=${one.code} />`)}
-    ${row.type === 'stdio' ? html`<a href=${formatHash('overview', { ...Object.fromEntries(route.params), logs: row.name })}>Output</a>` : null}`
+    return html`${findings.map(one => html`<${Advice} of=${acts ? removeCommands(one) : one} key=${one.code} />`)}`
   if (problem !== undefined) return html`<span>${problem}</span>`
   if (lastError === undefined) return html`<span class="soft">${server}</span>`
   return html`<span class="soft">${lastErrorAt === undefined ? '' : `${formatAge(lastErrorAt)}: `}${lastError}</span>`
@@ -190,7 +174,7 @@ function formatHitRate({ cacheHits = 0, cacheMisses = 0 }: ServerRow): string {
   return requests === 0 ? '' : `${Math.round((100 * cacheHits) / requests)} %`
 }
 
-const BUTTONS: Readonly<Record<string, readonly [action: string, label: string]>> = {
+const ACTIONS: Readonly<Record<string, readonly [action: string, label: string]>> = {
   failed: ['restart', 'Retry'],
   needs_auth: ['restart', 'Retry'],
   idle: ['start', 'Start'],
@@ -199,10 +183,15 @@ const BUTTONS: Readonly<Record<string, readonly [action: string, label: string]>
   starting: ['restart', 'Restart'],
 }
 
-/** The most useful action for the state. */
-function ServerButton({ row, again }: { row: ServerRow; again: () => void }): ViewNode {
-  const { name, state } = row
-  const [action, label] = BUTTONS[state] ?? ['restart', 'Restart']
+interface ServerButtonProps {
+  readonly row: ServerRow
+  /** Default: the most useful action for the state. */
+  readonly of?: readonly [action: string, label: string]
+  readonly again: () => void
+}
+
+export function ServerButton({ row: { name, state }, of = ACTIONS[state], again }: ServerButtonProps): ViewNode {
+  const [action, label] = of ?? ['restart', 'Restart']
   return html`<${ActionButton}
     label=${label}
     about=${name}
