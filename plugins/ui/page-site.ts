@@ -17,6 +17,8 @@ interface PageSiteDeps {
   readonly hide: HideSecrets
   /** Replica name, in a cluster. */
   readonly replica: (() => string) | undefined
+  /** Environment of the configuration, if one is set. */
+  readonly env: () => Promise<string | undefined>
 }
 
 /** Serves the page and its API. */
@@ -46,7 +48,7 @@ export class PageSite {
     if (routeKey === 'POST session') return this.#logIn(request)
     const user = await admission.identify(request)
     if ('status' in user) return errorReply(user.status, user.why)
-    if (routeKey === 'GET session') return jsonReply(this.#describeUser(request, user), hide)
+    if (routeKey === 'GET session') return jsonReply(await this.#describeUser(request, user), hide)
     if (routeKey === 'POST logout') return this.#logOut(user)
     const route = Object.hasOwn(routes, routeKey) ? routes[routeKey] : undefined
     if (route !== undefined) return answerRequest(route, { http: request, user }, hide)
@@ -76,11 +78,11 @@ export class PageSite {
     return addCookie(jsonReply({ isOut: true }, hide), browsers.formatCookie({ cookie: '' }, 0, false))
   }
 
-  #describeUser({ gate }: HttpRequest, { principal, canAct, isOwner }: PageUser): SessionInfo {
+  async #describeUser({ gate }: HttpRequest, { principal, canAct, isOwner }: PageUser): Promise<SessionInfo> {
     const { subject, issuer } = principal
-    const replica = this.#deps.replica?.()
-    const me = { subject, issuer, acts: canAct, isOwner, gateway: gate.info, parts: this.#deps.parts }
-    return replica === undefined ? me : { ...me, replica }
+    const { parts, replica, env } = this.#deps
+    const place = { replica: replica?.(), env: await env() }
+    return { subject, issuer, acts: canAct, isOwner, gateway: gate.info, parts, ...place }
   }
 }
 

@@ -58,7 +58,11 @@ function createSite(api: PluginApi<UiOptions>, { browsers, recorder, trials }: U
   const parts = listParts(config)
   const routes = createApiRoutes({ control, clock, recorder, trials, parts })
   const replica = config.cluster === undefined ? undefined : () => api.getReplicaId() ?? ''
-  return new PageSite({ path, admission, browsers, routes, parts, hide, replica })
+  const env = async (): Promise<string | undefined> => {
+    const { gateway } = (await control('ps')) as { gateway?: { env?: string } }
+    return gateway?.env
+  }
+  return new PageSite({ path, admission, browsers, routes, parts, hide, replica, env })
 }
 
 /** Lists the optional parts that are configured. */

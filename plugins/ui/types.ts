@@ -11,9 +11,9 @@ export interface SessionInfo {
   readonly isOwner: boolean
   readonly gateway: { readonly name: string; readonly version: string }
   /** Environment of the configuration, as set by `--env`. */
-  readonly env?: string
+  readonly env?: string | undefined
   /** Replica name, in a cluster. */
-  readonly replica?: string
+  readonly replica?: string | undefined
   readonly parts: readonly PagePart[]
 }
 

@@ -3,6 +3,8 @@ import type { Event, Json, LoginReply } from '../types.ts'
 /** Storage key for this browser's secret; specific to the origin and path. */
 const STORAGE_KEY = `tapgate-ui ${location.pathname}`
 const MAX_RECONNECT_DELAY_MS = 15_000
+/** Statuses of a proxy whose gateway does not answer. */
+const PROXY_FAILURES = [502, 504]
 const SESSION_ENDED_TEXT = 'Session expired, or the gateway was restarted: log in again.'
 
 export class ApiFailure extends Error {
@@ -30,6 +32,13 @@ export function onSignedOut(listener: (reason: string) => void): void {
   signedOutListener = listener
 }
 
+let answerListener: (isAnswering: boolean) => void = () => undefined
+
+/** Calls `listener` after each request with whether the gateway answered it. */
+export function onAnswer(listener: (isAnswering: boolean) => void): void {
+  answerListener = listener
+}
+
 export function formatApiUrl(name: string, params: QueryParams = {}): string {
   const query = new URLSearchParams()
   for (const [key, value] of Object.entries(params))
@@ -54,8 +63,10 @@ async function fetchApi(url: string, init: RequestInit): Promise<Response> {
   headers.set('x-tapgate-ui', localStorage.getItem(STORAGE_KEY) ?? '')
   const response = await fetch(url, { ...init, headers, redirect: 'error' }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
+    answerListener(false)
     throw new ApiFailure(0, 'The gateway is not reachable.')
   })
+  answerListener(!PROXY_FAILURES.includes(response.status))
   if (response.ok) return response
   const failure = await readFailure(response)
   if (failure.status === 401) signedOutListener(localStorage.getItem(STORAGE_KEY) === null ? '' : SESSION_ENDED_TEXT)

@@ -1,8 +1,9 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import type { ApiFailure } from './api.ts'
 import { toFailure } from './api.ts'
+import { AwaySince } from './state.ts'
 
 export type ViewNode = VNode | readonly VNode[] | undefined | null | string
 
@@ -15,7 +16,9 @@ export function Page(props: { title: string; lead?: ComponentChildren; children?
 }
 
 export function Problem({ of }: { of: ApiFailure | undefined }): ViewNode {
-  if (of === undefined) return null
+  const isAway = useContext(AwaySince) !== undefined
+  // The banner shows it.
+  if (of === undefined || (isAway && of.status === 0)) return null
   return html`<p class="problem" role="alert">${of.message} ${of.hint}</p>`
 }
 
@@ -57,6 +60,7 @@ interface ActionButtonProps {
 
 /** Button that runs an action and shows its error. */
 export function ActionButton({ label, about, kind, isOff, act, done }: ActionButtonProps): ViewNode {
+  const isAway = useContext(AwaySince) !== undefined
   const [state, setState] = useState<'idle' | 'busy' | ApiFailure>('idle')
   const press = (): void => {
     if (state === 'busy') return
@@ -73,7 +77,7 @@ export function ActionButton({ label, about, kind, isOff, act, done }: ActionBut
     ><button
       type="button"
       class=${kind ?? ''}
-      disabled=${isOff === true}
+      disabled=${isOff === true || isAway}
       aria-busy=${state === 'busy'}
       aria-label=${about === undefined ? undefined : `${label} ${about}`}
       onClick=${press}

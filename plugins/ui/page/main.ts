@@ -1,12 +1,12 @@
 import { html } from 'htm/preact'
 import { render } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { SessionInfo, PagePart } from '../types.ts'
-import { getJson, listenToEvents, logIn, logOut, onSignedOut } from './api.ts'
+import { formatApiUrl, getJson, listenToEvents, logIn, logOut, onAnswer, onSignedOut } from './api.ts'
 import type { ViewNode } from './components.ts'
-import { Snippet } from './components.ts'
+import { formatTime, Snippet } from './components.ts'
 import type { PageProps } from './state.ts'
-import { emitToPages, clearAnswers, formatHash, usePageLocation } from './state.ts'
+import { APPROVAL_QUERY, AwaySince, emitToPages, clearAnswers, formatHash, usePageLocation, useQuery } from './state.ts'
 import { Agents } from './views/agents.ts'
 import { Approvals, Logins } from './views/logins.ts'
 import { Cache, Config } from './views/config.ts'
@@ -16,16 +16,20 @@ import { Overview } from './views/overview.ts'
 import { Server } from './views/server.ts'
 import { Tools } from './views/tools.ts'
 
-/** Pages in menu order. A page with a `part` appears if the gateway has it. */
-const PAGES: readonly {
+interface PageEntry {
   readonly id: string
   readonly title: string
   readonly part?: PagePart
   /** Page in the menu that this one is reached from. */
   readonly parent?: string
   readonly view: (props: PageProps) => ViewNode
-}[] = [
-  { id: 'overview', title: 'Overview', view: Overview },
+}
+
+const OVERVIEW: PageEntry = { id: 'overview', title: 'Overview', view: Overview }
+
+/** Pages in menu order. A page with a `part` appears if the gateway has it. */
+const PAGES: readonly PageEntry[] = [
+  OVERVIEW,
   { id: 'server', title: 'Server', parent: 'overview', view: Server },
   { id: 'calls', title: 'Calls', view: Calls },
   { id: 'tools', title: 'Tools', view: Tools },
@@ -121,53 +125,89 @@ function LoginPage({ why, enter }: { why: string; enter: () => Promise<void> }):
 function Shell({ me }: { me: SessionInfo }): ViewNode {
   const route = usePageLocation()
   const [isLive, setLive] = useState(true)
-  useEffect(() => listenToEvents(emitToPages, setLive), [])
+  const [awaySince, setAwaySince] = useState<number | undefined>()
+  useEffect(() => {
+    onAnswer(isAnswering => setAwaySince(since => (isAnswering ? undefined : (since ?? Date.now()))))
+    return listenToEvents(emitToPages, setLive)
+  }, [])
   const pages = PAGES.filter(({ part }) => part === undefined || me.parts.includes(part))
-  const current = pages.find(({ id }) => id === route.page) ?? pages[0]
-  const getCurrent = (id: string): string | undefined =>
-    id === current?.id ? 'page' : id === current?.parent ? 'true' : undefined
+  const current = pages.find(({ id }) => id === route.page) ?? OVERVIEW
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
   const focusTitle = (): void => main.current?.querySelector('h1')?.focus()
   useEffect(() => {
-    document.title = `${current?.title ?? ''} · ${me.gateway.name}`
+    document.title = `${current.title} · ${me.gateway.name}`
     if (!isFirst.current) focusTitle()
     isFirst.current = false
-  }, [current?.id])
+  }, [current.id])
   // Keep the URL fragment, which holds the page location.
   const skip = (event: Event): void => {
     event.preventDefault()
     focusTitle()
   }
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
-    <header>
-      <p class="brand">
-        ${me.gateway.name} ${' '}
-        <small>${me.gateway.version} ${me.replica === undefined ? '' : `replica ${me.replica}`}</small>
-      </p>
-      <nav aria-label="Pages">
-        <ul>
-          ${pages
-            .filter(({ parent }) => parent === undefined)
-            .map(
-              ({ id, title }) =>
-                html`<li>
-                  <a href=${formatHash(id)} aria-current=${getCurrent(id)}>${title}</a>
-                </li>`,
-            )}
-        </ul>
-      </nav>
-      <div class="who">
-        <span class=${isLive ? 'live' : 'live off'} role="status">${isLive ? 'live' : 'connecting'}</span>
-        <span class="subject" title=${me.issuer}
-          >${me.subject === 'anonymous' ? 'owner' : me.subject}${me.acts ? '' : ' (read-only)'}</span
-        >
-        <button type="button" onClick=${() => void logOut()}>Log out</button>
-      </div>
-    </header>
+    <${Header} me=${me} pages=${pages} current=${current} isLive=${isLive} />
     <main id="main" ref=${main}>
-      ${current === undefined ? null : html`<${current.view} me=${me} route=${route} key=${current.id} />`}
+      <${AwaySince.Provider} value=${awaySince}>
+        <${AwayBanner} />
+        <${current.view} me=${me} route=${route} key=${current.id} />
+      </${AwaySince.Provider}>
     </main>`
+}
+
+interface HeaderProps {
+  readonly me: SessionInfo
+  readonly pages: readonly PageEntry[]
+  readonly current: PageEntry
+  readonly isLive: boolean
+}
+
+function Header({ me, pages, current, isLive }: HeaderProps): ViewNode {
+  const getCurrent = (id: string): string | undefined =>
+    id === current.id ? 'page' : id === current.parent ? 'true' : undefined
+  return html`<header>
+    <p class="brand">
+      ${me.gateway.name} ${' '}
+      <small>${me.gateway.version} ${me.replica === undefined ? '' : `replica ${me.replica}`}</small>
+      ${me.env === undefined ? null : html`${' '}<span class="badge" title="Environment">${me.env}</span>`}
+    </p>
+    <nav aria-label="Pages">
+      <ul>
+        ${pages
+          .filter(({ parent }) => parent === undefined)
+          .map(
+            ({ id, title }) =>
+              html`<li>
+                <a href=${formatHash(id)} aria-current=${getCurrent(id)}
+                  >${title}${id === 'approvals' ? html`<${ApprovalCount} />` : null}</a
+                >
+              </li>`,
+          )}
+      </ul>
+    </nav>
+    <div class="who">
+      <span class=${isLive ? 'live' : 'live off'} role="status">${isLive ? 'live' : 'connecting'}</span>
+      <span class="subject" title=${me.issuer}
+        >${me.subject === 'anonymous' ? 'owner' : me.subject}${me.acts ? '' : ' (read-only)'}</span
+      >
+      <button type="button" onClick=${() => void logOut()}>Log out</button>
+    </div>
+  </header>`
+}
+
+function AwayBanner(): ViewNode {
+  const since = useContext(AwaySince)
+  if (since === undefined) return null
+  return html`<p class="away" role="alert">
+    The gateway has not answered since ${formatTime(since)}. Actions are disabled until it answers again.
+  </p>`
+}
+
+/** Number of pending approvals, if any. */
+function ApprovalCount(): ViewNode {
+  const { data } = useQuery<{ approvals: unknown[] }>(formatApiUrl('approvals'), APPROVAL_QUERY)
+  const count = data?.approvals.length ?? 0
+  return count === 0 ? null : html`${' '}<span class="badge warn" title="pending">${count}</span>`
 }
 
 const app = document.getElementById('app')

@@ -1,7 +1,14 @@
+import { createContext } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Event, SessionInfo } from '../types.ts'
 import type { ApiFailure } from './api.ts'
 import { getJson, toFailure } from './api.ts'
+
+/** Time since which the gateway does not answer; undefined while it does. */
+export const AwaySince = createContext<number | undefined>(undefined)
+
+/** Longest wait for an answer that is asked for again and again. */
+const MAX_WAIT_MS = 10_000
 
 /** Recent answers, so that a page shows content immediately. */
 const answersByUrl = new Map<string, unknown>()
@@ -31,6 +38,9 @@ interface QueryOptions {
   readonly on?: readonly Event['type'][]
 }
 
+/** Pending approvals are asked for often, as clients wait. */
+export const APPROVAL_QUERY: QueryOptions = { every: 3000, on: ['changed'] }
+
 function storeAnswer(url: string, data: unknown): void {
   answersByUrl.delete(url)
   answersByUrl.set(url, data)
@@ -48,7 +58,7 @@ export function useQuery<T>(url: string, { every, on = [] }: QueryOptions = {}):
     // Skip: the same request is in flight.
     if (asked.current === url) return
     asked.current = url
-    void getJson<T>(url)
+    void getJson<T>(url, every === undefined ? undefined : AbortSignal.timeout(MAX_WAIT_MS))
       .then(
         answer => {
           storeAnswer(url, answer)

@@ -145,10 +145,10 @@ export function Approvals({ me }: PageProps): ViewNode {
   </${Page}>`
 }
 
-function PendingApproval({ row, acts, again }: { row: Json; acts: boolean; again: () => void }): ViewNode {
+export function PendingApproval({ row, acts, again }: { row: Json; acts: boolean; again: () => void }): ViewNode {
   const { id, name, rule, subject, issuer, upstream } = row
   const decide = (decision: string) => () => postJson('approval', { id, decision })
-  return html`<section class="detail" aria-label=${`Call to ${String(name)}`}>
+  return html`<section class="detail pending" aria-label=${`Call to ${String(name)}`}>
     <h2>${String(name)}</h2>
     <p>
       <strong>${String(subject)}</strong> ${' '}<span class="soft">${String(issuer)}</span>

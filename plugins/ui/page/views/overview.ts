@@ -1,5 +1,5 @@
 import { html } from 'htm/preact'
-import type { HealthFinding as Found, Overview as Answer, ServerRow } from '../../types.ts'
+import type { HealthFinding as Found, Json, Overview as Answer, ServerRow } from '../../types.ts'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
 import {
@@ -14,12 +14,14 @@ import {
   Search,
 } from '../components.ts'
 import { Plots } from '../plot.ts'
-import type { PageProps } from '../state.ts'
-import { updateParams, formatHash, useQuery } from '../state.ts'
+import type { PageLocation, PageProps } from '../state.ts'
+import { APPROVAL_QUERY, emitToPages, updateParams, formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
+import { PendingApproval } from './logins.ts'
 
 const EVERY_MS = 10_000
+const MAX_APPROVALS = 3
 
 export function Overview({ me, route }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<Answer>(formatApiUrl('overview'), {
@@ -27,33 +29,16 @@ export function Overview({ me, route }: PageProps): ViewNode {
     on: ['server', 'changed'],
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
-  const { gateway, servers, findings, listeners } = data
+  const { servers, findings, listeners } = data
   const search = route.params.get('search') ?? ''
-  const facts = [
-    data.level === 'ok' ? 'healthy' : '',
-    formatServerCount(servers),
-    `pid ${gateway.pid}`,
-    gateway.startedAt === undefined ? '' : `up ${formatDuration(Date.now() - gateway.startedAt)}`,
-    formatBytes(gateway.rss),
-  ]
-  return html`<${Page} title="Overview" lead=${facts.filter(Boolean).join(' · ')}>
+  return html`<${Page} title="Overview" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     ${findings.map(one => html`<${Finding} of=${one} key=${one.code} />`)}
+    ${me.parts.includes('approvals') ? html`<${PendingApprovals} acts=${me.acts} />` : null}
     <${Plots} route=${route} server=${route.params.get('server') ?? ''} servers=${servers.map(({ name }) => name)} />
     ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. The page shows only the calls, clients, figures and servers of this replica; <code>gateway replicas</code> lists the others.</p>`}
     <h2>Servers</h2>
-    ${
-      servers.length < SEARCH_FROM_SERVERS && search === ''
-        ? null
-        : html`<div class="filters" role="search">
-            <${Search}
-              label="Search"
-              hint="name, state or reason"
-              value=${search}
-              change=${(text: string) => updateParams(route, { search: text })}
-            />
-          </div>`
-    }
+    ${servers.length < SEARCH_FROM_SERVERS && search === '' ? null : html`<${ServerSearch} route=${route} />`}
     <${List}
       label="Servers"
       columns=${createColumns(me.acts, again)}
@@ -69,6 +54,17 @@ export function Overview({ me, route }: PageProps): ViewNode {
   </${Page}>`
 }
 
+function formatLead({ level, servers, gateway }: Answer): string {
+  const facts = [
+    level === 'ok' ? 'healthy' : '',
+    formatServerCount(servers),
+    `pid ${gateway.pid}`,
+    gateway.startedAt === undefined ? '' : `up ${formatDuration(Date.now() - gateway.startedAt)}`,
+    formatBytes(gateway.rss),
+  ]
+  return facts.filter(Boolean).join(' · ')
+}
+
 function formatServerCount(servers: readonly ServerRow[]): string {
   const bad = servers.filter(({ state, findings = [] }) => state === 'failed' || findings.some(isProblem)).length
   const text = servers.length === 1 ? '1 server' : `${formatCount(servers.length)} servers`
@@ -82,6 +78,17 @@ function isProblem({ level }: Found): boolean {
 /** Minimum server count for a search field. */
 const SEARCH_FROM_SERVERS = 12
 
+function ServerSearch({ route }: { route: PageLocation }): ViewNode {
+  return html`<div class="filters" role="search">
+    <${Search}
+      label="Search"
+      hint="name, state or reason"
+      value=${route.params.get('search') ?? ''}
+      change=${(search: string) => updateParams(route, { search })}
+    />
+  </div>`
+}
+
 function createFilter(search: string): (row: ServerRow) => boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   return ({ name, type, state, problem, findings = [] }) => {
@@ -91,15 +98,28 @@ function createFilter(search: string): (row: ServerRow) => boolean {
   }
 }
 
+/** The first pending approvals; the finding links to all. */
+function PendingApprovals({ acts }: { acts: boolean }): ViewNode {
+  const { data } = useQuery<{ approvals: Json[] }>(formatApiUrl('approvals'), APPROVAL_QUERY)
+  // Also updates the count in the menu.
+  const again = (): void => emitToPages({ type: 'changed', what: 'approvals' })
+  const first = data?.approvals.slice(0, MAX_APPROVALS) ?? []
+  return html`${first.map(row => html`<${PendingApproval} row=${row} acts=${acts} again=${again} key=${String(row.id)} />`)}`
+}
+
 function Finding({ of }: { of: Found }): ViewNode {
-  return html`<div class="finding"><${Badge} of=${of.level} tone=${TONES[of.level]} /> <${Advice} of=${of} /></div>`
+  return html`<div class=${`finding ${of.code}`}>
+    <${Badge} of=${of.level} tone=${of.code === WAITING ? 'warn' : TONES[of.level]} /> <${Advice} of=${of} />
+  </div>`
 }
 
 const TONES: Readonly<Record<string, string>> = { error: 'bad', warning: 'warn', info: 'quiet', ok: 'good' }
 
+const WAITING = 'approvals-waiting'
+
 /** Pages that resolve a finding. */
 const FINDING_LINKS: Readonly<Record<string, readonly [page: string, text: string]>> = {
-  'approvals-waiting': ['approvals', 'Review'],
+  [WAITING]: ['approvals', 'Review'],
 }
 
 /** Finding with its fix. */
