@@ -109,7 +109,8 @@ function PendingApprovals({ acts }: { acts: boolean }): ViewNode {
 
 function Finding({ of }: { of: Found }): ViewNode {
   return html`<div class=${`finding ${of.code}`}>
-    <${Badge} of=${of.level} tone=${of.code === WAITING ? 'warn' : TONES[of.level]} /> <${Advice} of=${of} />
+    <${Badge} of=${of.code === WAITING ? 'pending' : of.level} tone=${of.code === WAITING ? 'warn' : TONES[of.level]} />
+    <${Advice} of=${of} />
   </div>`
 }
 
