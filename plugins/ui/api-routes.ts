@@ -5,7 +5,7 @@ import { ApiError, EventStreamReply, throwNotFound, ROW_LIMITS } from './api.ts'
 import type { Recorder } from './recorder.ts'
 import { createToolRoutes } from './tool-routes.ts'
 import type { ToolTrials } from './tool-trials.ts'
-import type { ConfigValue, ConfigValues, FigureAnswer, HealthFinding, Overview, PagePart, ServerRow } from './types.ts'
+import type { ConfigValue, ConfigValues, HealthFinding, Overview, PagePart, ServerRow } from './types.ts'
 
 export interface ApiRoutesDeps {
   readonly control: PluginApi['control']
@@ -45,12 +45,7 @@ const MAX_WAIT_MS = 4000
 function createOverviewRoutes(deps: ApiRoutesDeps): ApiRoutes {
   return {
     'GET overview': { run: () => readOverview(deps) },
-    'GET figures': {
-      run({ text }): FigureAnswer {
-        const now = Date.now()
-        return { now, figures: deps.recorder.figures.read(now, text('span') ?? '1h', text('server')) }
-      },
-    },
+    'GET figures': { run: ({ text }) => deps.recorder.figures.read(text('span'), text('server')) },
     'POST server': {
       changesState: true,
       body: { name: 'string', action: ['start', 'stop', 'restart'] },

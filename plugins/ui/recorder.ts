@@ -3,7 +3,7 @@ import { BoundedMap, compileGlobs, principalKey } from '../../src/plugin.ts'
 import type { HideSecrets } from './api.ts'
 import { ApiError } from './api.ts'
 import { PageStreams } from './page-event-streams.ts'
-import type { CallDetail, CallRow, Calls, ClientRow, Figures, FigureSpan } from './types.ts'
+import type { CallDetail, CallRow, Calls, ClientRow, FigureAnswer, Figures, FigureSpan } from './types.ts'
 import { FIGURE_SPANS } from './types.ts'
 
 const MAX_CLIENTS = 1000
@@ -177,7 +177,8 @@ export class Recorder {
   #recordCall(record: CallRecord, hasValues: boolean): void {
     const { at, ms, outcome, upstream, bytesIn, bytesOut, times } = record
     const isCached = outcome === 'ok' && times?.tries === 0
-    this.figures.add({ at, ms, outcome, upstream, isCached, bytes: bytesIn + bytesOut })
+    const bytes = bytesIn + bytesOut
+    this.figures.add({ at, outcome, upstream, durationClass: getDurationClass(ms), isCached, bytes })
     this.streams.emitCall(toCallRow(this.calls.add(createDetail(record, hasValues))))
   }
 }
@@ -204,38 +205,42 @@ const DURATION_CLASSES = 60
 const MIN_CLASS_MS = 0.1
 const GROWTH = 4 / 3
 
-type FigureInterval = { -readonly [K in keyof Omit<Figures, 'p50' | 'p95'>]: Figures[K] } & {
+type FigureInterval = { -readonly [K in keyof Omit<Figures, 'p95'>]: Figures[K] } & {
   readonly classes: Uint32Array
 }
 
 /** Call data for the figures. */
-type CallSample = Pick<CallRecord, 'at' | 'ms' | 'outcome'> & {
-  readonly upstream: string
+type CallSample = Pick<CallRecord, 'at' | 'outcome' | 'upstream'> & {
+  readonly durationClass: number
   readonly isCached: boolean
   readonly bytes: number
 }
 
 const SPANS = Object.entries(FIGURE_SPANS)
 /** Most servers with figures of their own. */
-const MAX_SERVERS = 200
+const MAX_SERVERS = 100
 
 /** Call statistics by server and span; the empty name means all servers. */
 class FigureLog {
   readonly #rings = new BoundedMap<string, FigureRing[]>({ max: MAX_SERVERS + 1 })
 
   add(sample: CallSample): void {
-    for (const server of sample.upstream === '' ? [''] : ['', sample.upstream]) {
-      const rings = this.#rings.use(server) ?? SPANS.map(([, span]) => new FigureRing(span))
-      if (!this.#rings.has(server)) this.#rings.set(server, rings)
-      for (const ring of rings) ring.add(sample)
-    }
+    this.#addTo('', sample)
+    if (sample.upstream !== '') this.#addTo(sample.upstream, sample)
   }
 
-  /** Returns the intervals with calls in a span that ends now. */
-  read(now: number, span: string, server = ''): Figures[] {
+  /** Returns the intervals with calls in a span that ends now. @throws ApiError for an unknown span */
+  read(span = '1h', server = ''): FigureAnswer {
     const index = SPANS.findIndex(([name]) => name === span)
     if (index === -1) throw new ApiError(400, `"span" must be one of ${Object.keys(FIGURE_SPANS).join(', ')}`)
-    return this.#rings.get(server)?.[index]?.read(now) ?? []
+    const now = Date.now()
+    return { now, figures: this.#rings.get(server)?.[index]?.read(now) ?? [] }
+  }
+
+  #addTo(server: string, sample: CallSample): void {
+    const rings = this.#rings.use(server) ?? SPANS.map(([, span]) => new FigureRing(span))
+    if (!this.#rings.has(server)) this.#rings.set(server, rings)
+    for (const ring of rings) ring.add(sample)
   }
 }
 
@@ -248,7 +253,7 @@ class FigureRing {
     this.#span = span
   }
 
-  add({ at, ms, outcome, isCached, bytes }: CallSample): void {
+  add({ at, outcome, durationClass, isCached, bytes }: CallSample): void {
     const { intervalMs } = this.#span
     const interval = this.#getInterval(Math.floor(at / intervalMs) * intervalMs)
     interval.calls++
@@ -256,19 +261,14 @@ class FigureRing {
     if (outcome === 'refused') interval.refused++
     else if (isFailedOutcome(outcome)) interval.failed++
     if (isCached) interval.cached++
-    const index = getDurationClass(ms)
-    interval.classes[index] = (interval.classes[index] ?? 0) + 1
+    interval.classes[durationClass] = (interval.classes[durationClass] ?? 0) + 1
   }
 
   read(now: number): Figures[] {
     const since = now - this.#span.intervals * this.#span.intervalMs
     return this.#intervals
       .filter(({ at }) => at >= since)
-      .map(({ classes, ...interval }) => ({
-        ...interval,
-        p50: computeQuantile(classes, interval.calls / 2),
-        p95: computeQuantile(classes, interval.calls * 0.95),
-      }))
+      .map(({ classes, ...sums }) => ({ ...sums, p95: computeQuantile(classes, sums.calls * 0.95) }))
   }
 
   /** If the system clock moves back, calls count in the last interval. */

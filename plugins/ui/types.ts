@@ -80,7 +80,6 @@ export interface Figures {
   readonly refused: number
   /** Successful calls answered without the server. */
   readonly cached: number
-  readonly p50: number
   readonly p95: number
   /** Message bytes, in and out. */
   readonly bytes: number

@@ -146,7 +146,7 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
     focusTitle()
   }
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
-    <${Header} me=${me} pages=${pages} current=${current} isLive=${isLive} />
+    <${Header} me=${me} pages=${pages} current=${current} isLive=${isLive && awaySince === undefined} />
     <main id="main" ref=${main}>
       <${AwaySince.Provider} value=${awaySince}>
         <${AwayBanner} />

@@ -12,7 +12,6 @@ const EVERY_MS = 10_000
 const BYTES_OF_TOKEN = 3.6
 const WIDTH = 360
 const HEIGHT = 100
-const SINGLE_POINT_WIDTH = 6
 /** Positions of the labels of an axis, from its start. */
 const VALUE_TICKS = [1, 0.5, 0]
 const TIME_TICKS = [0, 1 / 3, 2 / 3, 1]
@@ -34,48 +33,46 @@ export function Plots({ route, server, servers = [] }: PlotsProps): ViewNode {
   const sum = (value: (one: Figures) => number): number => figures.reduce((total, one) => total + value(one), 0)
   const [calls, failed, refused] = [sum(one => one.calls), sum(one => one.failed), sum(one => one.refused)]
   const worst = Math.max(0, ...figures.map(one => one.p95))
-  const common = { figures, now, span }
+  const plots: readonly PlotLook[] = [
+    {
+      title: 'Calls',
+      series: [
+        { name: 'calls', value: one => one.calls },
+        { name: 'failed', value: one => one.failed },
+        { name: 'refused', value: one => one.refused },
+      ],
+      text: formatCount,
+      summary: `${formatCount(calls)} · ${formatCount(failed)} failed · ${formatCount(refused)} refused`,
+      least: 2,
+      isSum: true,
+    },
+    {
+      title: 'Latency (p95)',
+      series: [{ name: '', value: one => one.p95 }],
+      text: formatDuration,
+      summary: calls === 0 ? 'no calls' : `at most ${formatDuration(worst)}`,
+      least: 1,
+    },
+    {
+      title: 'Served from cache',
+      series: [{ name: '', value: one => (100 * one.cached) / one.calls }],
+      text: value => `${formatCount(value)} %`,
+      summary: calls === 0 ? 'no calls' : `${formatCount((100 * sum(one => one.cached)) / calls)} %`,
+      least: 100,
+    },
+    {
+      title: 'Tokens, estimated',
+      series: [{ name: '', value: one => Math.round(one.bytes / BYTES_OF_TOKEN) }],
+      text: formatCount,
+      summary: formatCount(Math.round(sum(one => one.bytes) / BYTES_OF_TOKEN)),
+      least: 2,
+      isSum: true,
+    },
+  ]
   return html`<${PlotFilters} ...${{ route, name, server, servers }} />
     <${Problem} of=${problem} />
     <div class="plots">
-      <${Plot}
-        ...${common}
-        title="Calls"
-        series=${[
-          { name: 'calls', value: (one: Figures) => one.calls },
-          { name: 'failed', value: (one: Figures) => one.failed },
-          { name: 'refused', value: (one: Figures) => one.refused },
-        ]}
-        text=${formatCount}
-        summary=${`${formatCount(calls)} · ${formatCount(failed)} failed · ${formatCount(refused)} refused`}
-        least=${2}
-        isSum=${true}
-      />
-      <${Plot}
-        ...${common}
-        title="Latency (p95)"
-        series=${[{ name: '', value: (one: Figures) => one.p95 }]}
-        text=${formatDuration}
-        summary=${calls === 0 ? 'no calls' : `at most ${formatDuration(worst)}`}
-        least=${1}
-      />
-      <${Plot}
-        ...${common}
-        title="Served from cache"
-        series=${[{ name: '', value: (one: Figures) => (100 * one.cached) / one.calls }]}
-        text=${(value: number) => `${formatCount(value)} %`}
-        summary=${calls === 0 ? 'no calls' : `${formatCount((100 * sum(one => one.cached)) / calls)} %`}
-        least=${100}
-      />
-      <${Plot}
-        ...${common}
-        title="Tokens, estimated"
-        series=${[{ name: '', value: (one: Figures) => Math.round(one.bytes / BYTES_OF_TOKEN) }]}
-        text=${formatCount}
-        summary=${formatCount(Math.round(sum(one => one.bytes) / BYTES_OF_TOKEN))}
-        least=${2}
-        isSum=${true}
-      />
+      ${plots.map(one => html`<${Plot} ...${one} figures=${figures} now=${now} span=${span} key=${one.title} />`)}
     </div>`
 }
 
@@ -95,11 +92,8 @@ interface PlotSeries {
   readonly value: (figures: Figures) => number
 }
 
-interface PlotProps {
+interface PlotLook {
   readonly title: string
-  readonly figures: readonly Figures[]
-  readonly now: number
-  readonly span: FigureSpan
   /** The first one has an area; the others appear if they are not zero. */
   readonly series: readonly PlotSeries[]
   readonly text: (value: number) => string
@@ -109,6 +103,8 @@ interface PlotProps {
   /** True for sums, which are 0 without calls. */
   readonly isSum?: boolean
 }
+
+type PlotProps = PlotLook & FigureAnswer & { readonly span: FigureSpan }
 
 function Plot({ title, figures, now, span, series, text, summary, least, isSum = false }: PlotProps): ViewNode {
   const [chosen, setChosen] = useState<number | undefined>()
@@ -182,17 +178,9 @@ function createLinePath(values: PlotValues, top: number, isSum: boolean): string
   return splitIntoLines(values, top, isSum).map(formatPath).join('')
 }
 
-/** Draws an isolated point as a short line. */
+/** The line of no length makes an isolated point visible. */
 function formatPath(points: readonly PlotPoint[]): string {
-  const [first] = points
-  if (first !== undefined && points.length === 1) {
-    const [from, to] = [
-      Math.max(0, first[0] - SINGLE_POINT_WIDTH / 2),
-      Math.min(WIDTH, first[0] + SINGLE_POINT_WIDTH / 2),
-    ]
-    return `M${from} ${first[1].toFixed(1)}H${to}`
-  }
-  return points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('')
+  return `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join('L')}h0`
 }
 
 function createAreaPath(values: PlotValues, top: number, isSum: boolean): string {

@@ -44,6 +44,11 @@ export const PICTURES: readonly Picture[] = [
     shows: rows('Servers', 'archive', 'tickets', 'memory'),
   },
   {
+    ...{ file: 'ui-server.png', title: 'Server', hash: 'server?name=tickets' },
+    height: 1050,
+    shows: rows('Tools', 'tickets__create', 'tickets__export'),
+  },
+  {
     ...{ file: 'ui-calls.png', title: 'Calls', hash: 'calls' },
     shows: rows('Calls', 'web__search', 'tickets__create', 'is error', 'refused'),
   },

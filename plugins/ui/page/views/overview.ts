@@ -129,7 +129,7 @@ function Advice({ of }: { of: Found }): ViewNode {
   const link = FINDING_LINKS[code]
   return html`<div class="advice">
     <span>${summary}</span> ${detail === undefined ? null : html`<span class="soft">${detail}</span>`}
-    ${fix === '' ? null : html`<em>${fix}</em>`}
+    ${fix === '' || link !== undefined ? null : html`<em>${fix}</em>`}
     ${link === undefined ? null : html`<a href=${formatHash(link[0])}>${link[1]}</a>`}
   </div>`
 }

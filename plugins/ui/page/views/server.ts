@@ -6,12 +6,14 @@ import type { ViewNode } from '../components.ts'
 import { Badge, Empty, formatBytes, formatCount, formatTime, Page, Problem } from '../components.ts'
 import { Plots } from '../plot.ts'
 import type { PageProps } from '../state.ts'
-import { formatHash, useList, useQuery } from '../state.ts'
-import { List, MoreButton } from '../table.ts'
+import { formatHash, useQuery } from '../state.ts'
+import type { Column } from '../table.ts'
+import { List } from '../table.ts'
 import { ServerButton, ServerDetails } from './overview.ts'
 
 const EVERY_MS = 5000
 const LOG_EVERY_MS = 1000
+const MAX_TOOLS = 500
 /** Distance from the end at which the log still follows. */
 const FOLLOW_PX = 40
 
@@ -29,7 +31,7 @@ export function Server({ me, route }: PageProps): ViewNode {
     <${Problem} of=${problem} />
     <${ServerState} row=${row} acts=${me.acts} again=${again} />
     <${Plots} route=${route} server=${name} />
-    <${ServerTools} row=${row} />
+    <${ServerTools} server=${name} />
     ${row.type === 'stdio' ? html`<${ServerOutput} name=${name} />` : null}
   </${Page}>`
 }
@@ -65,41 +67,35 @@ function ServerState({ row, acts, again }: { row: ServerRow; acts: boolean; agai
   </section>`
 }
 
-function ServerTools({ row: { name: server } }: { row: ServerRow }): ViewNode {
-  const { data, problem, rows, loadMore } = useList<Tools, ToolRow>(formatApiUrl('tools', { server }), {
-    getRows: ({ tools }) => tools,
-    getNextUrl: ({ total }, offset) => (offset < total ? formatApiUrl('tools', { server, offset }) : undefined),
-    on: ['server', 'changed'],
-  })
-  const columns = [
+function ServerTools({ server }: { server: string }): ViewNode {
+  const url = formatApiUrl('tools', { server, limit: MAX_TOOLS })
+  const { data, problem } = useQuery<Tools>(url, { on: ['server', 'changed'] })
+  const columns: Column<ToolRow>[] = [
     {
       head: 'Tool',
-      cell: ({ name, upstream }: ToolRow) =>
-        html`<a href=${formatHash('tools', { server, name, of: upstream })}>${name}</a>`,
+      cell: ({ name }) => html`<a href=${formatHash('tools', { server, name, of: server })}>${name}</a>`,
     },
-    { head: 'Title', cell: ({ title }: ToolRow) => html`<span class="soft">${title}</span>` },
-    { head: 'Tokens', isNumber: true, cell: ({ tokens }: ToolRow) => `~${formatCount(tokens)}` },
+    { head: 'Title', cell: ({ title }) => html`<span class="soft">${title}</span>` },
+    { head: 'Tokens', isNumber: true, cell: ({ tokens }) => `~${formatCount(tokens)}` },
   ]
-  return html`<h2>${data === undefined ? 'Tools' : `Tools (${formatCount(data.total)})`}</h2>
+  return html`<h2>
+      <a href=${formatHash('tools', { server })}>Tools${data === undefined ? '' : ` (${data.total})`}</a>
+    </h2>
     <${Problem} of=${problem} />
     <${List}
       label="Tools"
       columns=${columns}
-      rows=${rows}
+      rows=${data?.tools}
       keyOf=${(row: ToolRow) => row.name}
       none="No known tools. The server is not started for this page."
-    />
-    <${MoreButton} further=${loadMore} />`
-}
-
-interface LogLine {
-  readonly at: number
-  readonly text: string
+    />`
 }
 
 /** Recent stderr lines of a server process, followed while its end is in view. */
 function ServerOutput({ name }: { name: string }): ViewNode {
-  const { data, problem } = useQuery<{ lines: LogLine[] }>(formatApiUrl('logs', { name }), { every: LOG_EVERY_MS })
+  const { data, problem } = useQuery<{ lines: { at: number; text: string }[] }>(formatApiUrl('logs', { name }), {
+    every: LOG_EVERY_MS,
+  })
   const output = useRef<HTMLElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
 import type { ApiFailure } from '../api.ts'
 import { postJson, runTool, toFailure } from '../api.ts'
@@ -7,6 +7,7 @@ import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
 import type { ViewNode } from '../components.ts'
 import { ActionButton, Badge, formatCount, Problem, Snippet } from '../components.ts'
+import { AwaySince } from '../state.ts'
 
 interface TrialEvent {
   readonly event: string
@@ -19,6 +20,7 @@ export function TryTool({ tool, schema }: { tool: string; schema: Json | undefin
   const [events, setEvents] = useState<readonly TrialEvent[]>([])
   const [problem, setProblem] = useState<ApiFailure>()
   const [isRunning, setRunning] = useState(false)
+  const isAway = useContext(AwaySince) !== undefined
   const stop = useRef<AbortController>(undefined)
   useEffect(() => () => stop.current?.abort(), [])
   const callTool = async (signal: AbortSignal): Promise<void> =>
@@ -41,7 +43,7 @@ export function TryTool({ tool, schema }: { tool: string; schema: Json | undefin
   return html`<form onSubmit=${submit}>
       <${Form} schema=${schema} values=${values} change=${setValues} />
       <div class="row start">
-        <button class="main" aria-busy=${isRunning}>${isRunning ? 'Running …' : 'Call'}</button>
+        <button class="main" disabled=${isAway} aria-busy=${isRunning}>${isRunning ? 'Running …' : 'Call'}</button>
         ${isRunning ? html`<button type="button" onClick=${() => stop.current?.abort()}>Stop</button>` : null}
       </div>
     </form>
