@@ -30,8 +30,10 @@ export function computeHealth(graph: Graph, standing: readonly HealthFinding[] =
 
 /** Recent errors of plugins, except those in the hook `health`, which have their own finding. */
 function listFailures({ hooks }: Graph): HealthFinding[] {
-  const recent = hooks.failures.filter(({ hook, at }) => hook !== 'health' && Date.now() - at < LONG_AGO_MS)
-  return recent.map(({ plugin, hook, why }) => finding('plugin-failed', { plugin, hook, why }))
+  const others = [...hooks.failures.values()].filter(
+    ({ hook, at }) => hook !== 'health' && Date.now() - at < LONG_AGO_MS,
+  )
+  return others.map(({ plugin, hook, why }) => finding('plugin-failed', { plugin, hook, why }))
 }
 
 /** Finds plugins that hide every tool. Callers with an identity may see more than others, so `auth` is excluded. */

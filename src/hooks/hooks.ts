@@ -50,7 +50,8 @@ export class Hooks {
   /** By method; unknown methods share one entry, so that peers cannot grow the map. */
   readonly #byMethod = new Map<string, MethodRunners>()
   #services: Services | undefined
-  readonly #failures = new Map<string, TapFailure>()
+  /** Latest error of each tap that failed. */
+  readonly failures = new Map<string, TapFailure>()
 
   /**
    * `report` receives errors of safe hooks. Without `patience` promises have no timeout. `describe` makes an error
@@ -58,16 +59,11 @@ export class Hooks {
    */
   constructor(report: (error: unknown) => void, patience?: TapTimeout, describe = getErrorMessage) {
     const onFailure = ({ plugin, hook }: TapOrigin, cause: unknown): void =>
-      void this.#failures.set(`${plugin} ${hook}`, { plugin, hook, why: describe(cause), at: Date.now() })
+      void this.failures.set(`${plugin} ${hook}`, { plugin, hook, why: describe(cause), at: Date.now() })
     const points = Object.keys(HOOKS).map(
       name => [name, new HookPoint(name as HookName, report, onFailure, patience)] as const,
     )
     this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
-  }
-
-  /** Latest error of each tap that failed. */
-  get failures(): readonly TapFailure[] {
-    return [...this.#failures.values()]
   }
 
   getRunner<N extends HookName>(name: N, selector?: string): Runner<N> {

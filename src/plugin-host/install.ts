@@ -71,51 +71,25 @@ export async function installPlugins(chosen: readonly ChosenPlugin[], context: I
 async function setUpPlugin(
   one: ChosenPlugin,
   hooks: Hooks,
-  {
-    config,
-    log,
-    clock,
-    slots,
-    directory,
-    files,
-    privatePlaces,
-    fetch,
-    programs,
-    handles,
-    control,
-    upstreamSays,
-    getListenerUrl,
-    state,
-    hide,
-    keepSecret,
-    locate,
-    warn,
-  }: InstallDeps,
+  context: InstallDeps,
   createPatience: TapTimeout | undefined,
   store: SharedStore | undefined,
 ): Promise<void> {
   const { plugin } = one
+  const { log, slots, privatePlaces, handles, upstreamSays, state, keepSecret, locate, warn, ...shared } = context
   addErrors(plugin.errors ?? {})
   const options = await checkPluginOptions(one, locate)
-  runPluginCheck(one, options, config, locate, warn)
+  runPluginCheck(one, options, shared.config, locate, warn)
   try {
     const done = plugin.setup({
+      ...shared,
       options: options as never,
-      config,
       hooks: hooks.createFacade(plugin.name, one.from === 'built-in'),
       log: log.child({ plugin: plugin.name }),
-      clock,
-      directory,
-      files,
       privatePaths: privatePlaces,
-      fetch,
-      programs,
       handles: handles(plugin.name),
-      control,
       emitNotification: upstreamSays,
-      getListenerUrl,
       state: state(plugin),
-      hide,
       addSecret: keepSecret,
       ...createQueries(hooks),
       shared: createPluginStore(plugin.name, store),

@@ -30,7 +30,9 @@ export function createUnusablePluginError(
 /** Adds an error's position in a plugin's file, or in one that it imports. */
 export async function locateInPluginFile(thrown: unknown, url: string, problem: Problem): Promise<Problem> {
   const location =
-    parseSyntaxLocation(thrown) ?? parseFrameLocation(thrown, url) ?? (await checkSyntaxLocation(thrown, url))
+    parseSyntaxLocation(thrown) ??
+    parseFrameLocation(thrown, file => file === url) ??
+    (await checkSyntaxLocation(thrown, url))
   return location === undefined ? problem : { ...problem, ...location }
 }
 
@@ -48,12 +50,12 @@ function parseMarkedLocation(text: string): ProblemLocation | undefined {
   return { file: getFilePath(file), line: Number(line), col: mark === undefined ? 1 : mark.indexOf('^') + 1 }
 }
 
-function parseFrameLocation(thrown: unknown, url: string): ProblemLocation | undefined {
+function parseFrameLocation(thrown: unknown, isOwn: (url: string) => boolean): ProblemLocation | undefined {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
   for (const line of stack.split('\n')) {
-    const [, file, row, col] = /^ +at .*?(file:\/\/[^)]+?):(\d+):(\d+)\)?$/.exec(line) ?? []
     // A factory or an import may carry a query.
-    if (file?.split('?')[0] === url) return { file: getFilePath(url), line: Number(row), col: Number(col) }
+    const [, url = '', row, col] = /^ +at .*?(file:\/\/[^)?]+)\S*?:(\d+):(\d+)\)?$/.exec(line) ?? []
+    if (isOwn(url)) return { file: getFilePath(url), line: Number(row), col: Number(col) }
   }
   return undefined
 }
@@ -69,16 +71,13 @@ async function checkSyntaxLocation(thrown: unknown, url: string): Promise<Proble
   return parseMarkedLocation(text)
 }
 
-const FRAME = /^ +at .*?(file:\/\/[^)?\s]+)\S*?:(\d+:\d+)\)?$/gm
-
 /** Describes an error with its position in a plugin: `TypeError: no such tool at plugins/mine.ts:12:5`. */
 export function describePluginError(thrown: unknown, directory: string): string {
   if (!(thrown instanceof Error)) return String(thrown)
   const text = thrown.name === 'Error' || thrown.name === 'GatewayError' ? thrown.message : String(thrown)
-  const frames = [...(thrown.stack ?? '').matchAll(FRAME)].map(([, url = '', at = '']) => [fileURLToPath(url), at])
-  const code = new Set(listPluginCode())
-  const [file, at] = frames.find(([path = '']) => code.has(path)) ?? []
-  return file === undefined ? text : `${text} at ${relative(directory, file)}:${at}`
+  const code = new Set(listPluginCode().map(file => pathToFileURL(file).href))
+  const { file = '', line, col } = parseFrameLocation(thrown, url => code.has(url)) ?? {}
+  return line === undefined ? text : `${text} at ${relative(directory, file)}:${line}:${col}`
 }
 
 function getFilePath(file: string): string {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chmod, lstat, readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { dirname, isAbsolute, relative } from 'node:path'
 import type { LoadedConfig, Problem } from '../../config/index.ts'
 import { listPrivatePlaces } from '../../config/private-places.ts'
@@ -122,13 +123,31 @@ function formatLocation({ file, line, col, pointer }: Problem, cwd: string): str
 }
 
 /** Asks the running gateways for their findings. */
-export async function checkRunning({ file: config, flags, terminal }: DoctorContext): Promise<DoctorFinding[]> {
+export async function checkRunning({ file: config, source, flags, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   if (config === undefined) return []
   const { environment } = terminal
   const socketKey = { file: config, env: flags.env, environment }
   const sockets = flags.socket === undefined ? await findLivingSockets(socketKey).catch(() => []) : [flags.socket]
-  if (sockets.length === 0) return [createFinding('not-running', { config })]
+  if (sockets.length === 0) return [createFinding('not-running', { config }), ...(await checkPorts(source))]
   return (await Promise.all(sockets.map(requestHealth))).flat()
+}
+
+/** Finds listeners whose port another program uses. */
+async function checkPorts(source: LoadedConfig | undefined): Promise<DoctorFinding[]> {
+  const specs = Object.entries(source?.config.listeners ?? {})
+  const findings = specs.map(async ([listener, spec]) => {
+    const isTaken = 'port' in spec && (await isPortTaken(spec))
+    return isTaken ? [createFinding('port-taken', { listener, port: spec.port })] : []
+  })
+  return (await Promise.all(findings)).flat()
+}
+
+function isPortTaken(address: { readonly host: string; readonly port: number }): Promise<boolean> {
+  const server = createServer()
+  return new Promise(resolve => {
+    server.once('error', error => resolve('code' in error && error.code === 'EADDRINUSE'))
+    server.listen(address, () => server.close(() => resolve(false)))
+  })
 }
 
 async function requestHealth(socket: string): Promise<readonly DoctorFinding[]> {

@@ -55,6 +55,11 @@ export const DOCTOR_FINDINGS = {
     fix: 'Remove them from {path}, or each server runs twice',
   },
   'not-running': { level: 'info', text: 'no gateway is running with {config}', fix: 'gateway up' },
+  'port-taken': {
+    level: 'error',
+    text: 'port {port} of listener {listener} is used by another program',
+    fix: 'Stop that program, or set another port in listeners.{listener}.port',
+  },
   'gateway-silent': {
     level: 'error',
     text: 'the running gateway does not answer: {why}',

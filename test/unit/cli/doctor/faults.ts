@@ -1,5 +1,5 @@
 import { chmod, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { getStateDirectory } from '../../../../src/cli/load-source.ts'
@@ -175,6 +175,15 @@ const MACHINE_FAULTS: readonly Fault[] = [
     names: /work\/here does not exist/,
     prepare: sets('  files: { type: stdio, command: node, args: [-e, ""], cwd: work/here }'),
     cure: lab => lab.write('work/here/notes.txt', ''),
+  },
+  {
+    code: 'port-taken',
+    names: /port \d+ of listener main/,
+    async prepare(lab, t) {
+      const { port } = (await listening(t, { port: 0, host: '127.0.0.1' })).address() as AddressInfo
+      await lab.config(undefined, '', `{ type: http, port: ${port} }`)
+    },
+    cure: isSound,
   },
   {
     code: 'config-writable',
