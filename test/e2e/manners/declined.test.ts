@@ -46,7 +46,10 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   },
   'init, about clients': {
     args: ['init', '--output', 'other.yaml', '--no-start'],
-    before: [[/Write .*other\.yaml\? \[y\/N\]/, 'y']],
+    before: [
+      [/Write .*other\.yaml\? \[y\/N\]/, 'y'],
+      [/Remove these servers .*\[y\/N\]/, 'y'],
+    ],
     asks: /Write these 2 files\? \[y\/N\]/,
     says: /no client was connected/,
     written: /^other\.yaml$/,
