@@ -28,7 +28,7 @@ export function Plots({ route, server, servers = [] }: PlotsProps): ViewNode {
   const name = route.params.get('span') ?? '1h'
   const span = FIGURE_SPANS[name] ?? FIGURE_SPANS['1h']
   const url = formatApiUrl('figures', { span: name, server })
-  const { data, problem } = useQuery<FigureAnswer>(url, { every: EVERY_MS })
+  const { data, problem } = useQuery<FigureAnswer>(url, { every: EVERY_MS, on: ['call'] })
   const { figures, now } = data ?? { figures: [], now: Date.now() }
   const sum = (value: (one: Figures) => number): number => figures.reduce((total, one) => total + value(one), 0)
   const [calls, failed, refused] = [sum(one => one.calls), sum(one => one.failed), sum(one => one.refused)]
