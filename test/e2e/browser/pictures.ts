@@ -55,7 +55,7 @@ export const PICTURES: readonly Picture[] = [
   {
     ...{ file: 'ui-call.png', title: 'Calls', hash: 'calls?tool=tickets__find' },
     height: 720,
-    shows: opened('tickets__find', 'after: response filters', 'Result'),
+    shows: opened('tickets__find', 'server', 'Result'),
   },
   {
     ...{ file: 'ui-tools.png', title: 'Tools', hash: 'tools' },
