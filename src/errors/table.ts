@@ -104,7 +104,6 @@ export const ERRORS = {
   GW_PROFILE_UNKNOWN: {
     text: 'no profile "{profile}"{meant}',
     hint: 'Declare it under profiles.<name>; a profile with `principals` is only available to those callers.',
-    exit: 5,
     http: 404,
     rpc: RPC.invalidParams,
   },
@@ -252,7 +251,6 @@ export const ERRORS = {
   GW_UPSTREAM_START: {
     text: 'upstream "{upstream}" did not start: {why}',
     hint: 'Run its command or open its URL by hand; its stderr is in the log. If it answers initialize only, set era: legacy.',
-    exit: 4,
     http: 502,
     rpc: RPC.internal,
   },

@@ -22,11 +22,13 @@ export async function reportError(thrown: unknown, argv: readonly string[], term
 
 function createErrorJson(error: GatewayError): Record<string, unknown> {
   const { problems } = error.fields
+  const [cause] = formatCause(error)
   return {
     code: error.code,
     message: getOwnerReason(error),
     hint: error.hint,
     ...(problems === undefined ? {} : { problems }),
+    ...(cause === undefined ? {} : { cause: cause.trim() }),
   }
 }
 

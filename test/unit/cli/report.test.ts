@@ -39,3 +39,21 @@ test('what a server wrote into an error steers no terminal', async () => {
   // eslint-disable-next-line no-control-regex -- they are what is looked for
   assert.doesNotMatch(lines.join('\n'), /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/)
 })
+
+test('every error has the same JSON form, an unexpected one with its cause', async () => {
+  const lines: string[] = []
+  const output = outputTo(lines)
+  const terminal: Terminal = { cwd: '/', environment: {}, out: output, err: output }
+  const usage = Object.assign(new Error('Missing 1 required arg'), { oclif: { exit: 2 }, args: [{ name: 'tool' }] })
+
+  const codes = [
+    await reportError(new Error('broken pipe'), ['call', '--json'], terminal),
+    await reportError(usage, ['call', '--json'], terminal),
+  ]
+
+  assert.deepEqual(codes, [1, 2])
+  const [bug, mistake] = lines.map(line => (JSON.parse(line) as { error: Record<string, string> }).error)
+  assert.deepEqual(Object.keys(bug ?? {}), ['code', 'message', 'hint', 'cause'])
+  assert.match(bug?.cause ?? '', /broken pipe/)
+  assert.deepEqual(Object.keys(mistake ?? {}), ['code', 'message', 'hint'])
+})
