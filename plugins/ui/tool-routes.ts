@@ -1,10 +1,10 @@
 import type { JsonObject, PluginApi } from '../../src/plugin.ts'
-import { GatewayError, isObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
+import { GatewayError, isObject, filterObjects, estimateTokens, toOneLine } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
 import { throwNotFound, ROW_LIMITS } from './api.ts'
 import type { ToolVisibility, ToolDetail, ToolRow, Tools } from './types.ts'
 
-const MAX_TITLE = 160
+const MAX_TEXT = 160
 
 /** Routes for tools and explanations. */
 export function createToolRoutes(control: PluginApi['control']): ApiRoutes {
@@ -17,8 +17,8 @@ export function createToolRoutes(control: PluginApi['control']): ApiRoutes {
   }
   const listTools = async (): Promise<ToolDetail[]> => {
     const { entries } = await control('catalogue.list', { kind: 'tools' })
-    return (entries as Omit<ToolDetail, 'title' | 'tokens'>[]).map(entry => {
-      return { ...entry, title: getTitle(entry.value), tokens: estimateToolTokens(entry.value) }
+    return (entries as Omit<ToolDetail, keyof ToolTexts | 'tokens'>[]).map(entry => {
+      return { ...entry, ...describeTool(entry.value), tokens: estimateToolTokens(entry.value) }
     })
   }
   return {
@@ -77,10 +77,18 @@ function ignoreMissingFit(error: unknown): JsonObject {
   throw error
 }
 
-function getTitle({ title, description, annotations }: JsonObject): string {
-  const annotated = isObject(annotations) ? annotations.title : undefined
-  const text = [title, annotated, description].find(one => typeof one === 'string' && one !== '')
-  return typeof text === 'string' ? text.slice(0, MAX_TITLE) : ''
+type ToolTexts = Pick<ToolRow, 'title' | 'summary' | 'isReadOnly' | 'isDestructive'>
+
+function describeTool({ title, description, annotations }: JsonObject): ToolTexts {
+  const hints = isObject(annotations) ? annotations : {}
+  const text = typeof description === 'string' ? toOneLine(description) : ''
+  const titles = [title, hints.title, text].find(one => typeof one === 'string' && one !== '')
+  return {
+    title: String(titles ?? '').slice(0, MAX_TEXT),
+    summary: (/^.*?[.!?](?=\s[^a-z]|$)|^.*/.exec(text)?.[0] ?? '').slice(0, MAX_TEXT),
+    isReadOnly: hints.readOnlyHint === true,
+    isDestructive: hints.destructiveHint === true && hints.readOnlyHint !== true,
+  }
 }
 
 function createToolPage(all: readonly ToolDetail[], { text, count }: ApiRequest): Tools {
@@ -100,8 +108,9 @@ function createToolPage(all: readonly ToolDetail[], { text, count }: ApiRequest)
   }
 }
 
-function toToolRow({ name, upstream, title, tokens, isShown }: ToolDetail): ToolRow {
-  return { name, upstream, title, tokens, isShown }
+function toToolRow(tool: ToolDetail): ToolRow {
+  const { name, upstream, title, summary, isReadOnly, isDestructive, tokens, isShown } = tool
+  return { name, upstream, title, summary, isReadOnly, isDestructive, tokens, isShown }
 }
 
 function summarizeServers(all: readonly ToolDetail[]): Tools['servers'] {

@@ -157,6 +157,10 @@ export interface ToolRow {
   readonly name: string
   readonly upstream: string
   readonly title: string
+  /** First sentence of the description. */
+  readonly summary: string
+  readonly isReadOnly: boolean
+  readonly isDestructive: boolean
   /** Estimated definition tokens. */
   readonly tokens: number
   readonly isShown: boolean

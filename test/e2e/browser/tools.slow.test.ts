@@ -106,3 +106,28 @@ test('a server asks in the middle of a call that is tried, and is answered by ke
   await page.locator('.result', { hasText: '"name":"Ada","colour":"blue"' }).waitFor()
   await page.getByText('Answered: Who are you?').waitFor()
 })
+
+test(
+  'a row of a tool has the first sentence of its description, and whether it reads or destroys',
+  { skip },
+  async t => {
+    const inputSchema = { type: 'object' }
+    const tools = [
+      { name: 'look', description: 'Looks at a file, e.g. one.\nNever writes.', annotations: { readOnlyHint: true } },
+      { name: 'wipe', title: 'Wipe', annotations: { destructiveHint: true } },
+      { name: 'move', description: 'Moves a file' },
+    ].map(tool => ({ ...tool, inputSchema }))
+    const files = closeAfter(
+      t,
+      await testUpstream({ capabilities: { tools: {} }, methods: { 'tools/list': () => ({ tools }) } }),
+    )
+    const made = await setting(t, { upstreams: { files: { type: 'http', url: files.url } } })
+    await (await made.client()).request('tools/list', {})
+    const { page } = await openPage(t, await made.link())
+    await page.evaluate("location.hash = '#/tools?search=files'")
+    const text = (name: string): Promise<string> => page.locator('tbody tr', { hasText: `files__${name}` }).innerText()
+    assert.match(await text('look'), /read-only\s+Looks at a file, e\.g\. one\.(?!\s*Never)/)
+    assert.match(await text('wipe'), /destructive\s+Wipe/)
+    assert.match(await text('move'), /(?<!only|destructive)\s+Moves a file/)
+  },
+)

@@ -54,7 +54,7 @@ function createColumns({ params }: PageLocation): Column<ToolRow>[] {
   return [
     { head: 'Tool', cell: row => html`<a href=${formatToolLink(row)}>${row.name}</a>` },
     { head: 'Server', isMinor: true, cell: row => row.upstream },
-    { head: 'Title', cell: row => html`<span class="soft">${row.title}</span>` },
+    { head: 'Description', isText: true, cell: row => html`<${ToolSummary} row=${row} />` },
     {
       head: 'Visible to all',
       isMinor: true,
@@ -62,6 +62,12 @@ function createColumns({ params }: PageLocation): Column<ToolRow>[] {
     },
     { head: 'Tokens', isNumber: true, cell: row => `~${formatCount(row.tokens)}` },
   ]
+}
+
+function ToolSummary({ row: { summary, title, isReadOnly, isDestructive } }: { row: ToolRow }): ViewNode {
+  return html`${isReadOnly ? html`<${Badge} of="read-only" tone="quiet" /> ` : null}
+    ${isDestructive ? html`<${Badge} of="destructive" tone="bad" /> ` : null}
+    <span class="soft">${summary || title}</span>`
 }
 
 interface OpenedToolProps {
