@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
-import { useContext, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { ApiFailure } from './api.ts'
 import { toFailure } from './api.ts'
 import { AwaySince } from './state.ts'
@@ -20,6 +20,33 @@ export function Problem({ of }: { of: ApiFailure | undefined }): ViewNode {
   // The banner shows it.
   if (of === undefined || (isAway && of.status === 0)) return null
   return html`<p class="problem" role="alert">${of.message} ${of.hint}</p>`
+}
+
+interface DetailProps {
+  readonly label: string
+  readonly title: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly close: () => void
+  readonly children?: ComponentChildren
+}
+
+/** Details of a row. They take the focus, and return it to the row when they close. */
+export function Detail({ label, title, actions, close, children }: DetailProps): ViewNode {
+  const section = useRef<HTMLElement>(null)
+  useEffect(() => section.current?.focus(), [])
+  const leave = (): void => {
+    const row = section.current?.closest('tr')?.previousElementSibling
+    close()
+    const target = row?.querySelector('a') ?? document.querySelector('h1')
+    target?.focus()
+  }
+  return html`<section class="detail" aria-label=${label} tabindex="-1" ref=${section}>
+    <div class="row">
+      <h2>${title}</h2>
+      <span class="row">${actions}<button type="button" class="close" onClick=${leave}>Close</button></span>
+    </div>
+    ${children}
+  </section>`
 }
 
 /** Placeholder for missing content. */

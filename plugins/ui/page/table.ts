@@ -2,6 +2,7 @@ import { html } from 'htm/preact'
 import type { ComponentChildren } from 'preact'
 import type { ViewNode } from './components.ts'
 import { Empty } from './components.ts'
+import { updateParams, usePageLocation } from './state.ts'
 
 export interface Column<T> {
   readonly head: string
@@ -9,8 +10,10 @@ export interface Column<T> {
   readonly isNumber?: boolean
   /** Text column, which takes the remaining width. */
   readonly isText?: boolean
-  /** Hidden on narrow screens. */
+  /** Unused. */
   readonly isMinor?: boolean
+  /** Row member by which the column sorts. */
+  readonly sortBy?: keyof T & string
   readonly cell: (row: T) => ComponentChildren
 }
 
@@ -19,35 +22,63 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
   readonly keyOf: (row: T) => string | number
-  /** True if text columns get their own line on narrow screens. */
-  readonly isStacked?: boolean
+  /** Details, shown below their row. */
+  readonly opened?: OpenedRow<T> | undefined
 }
 
-function getColumnClass<T>({ isNumber, isText, isMinor }: Column<T>): string {
-  const classes = { number: isNumber, text: isText, minor: isMinor }
-  return Object.entries(classes)
-    .flatMap(([name, isMeant]) => (isMeant === true ? [name] : []))
-    .join(' ')
+export interface OpenedRow<T> {
+  readonly isOf: (row: T) => boolean
+  readonly view: ViewNode
 }
 
-function Table<T>({ label, columns, rows, keyOf, isStacked }: TableProps<T>): ViewNode {
+function getColumnClass<T>({ isNumber, isText }: Column<T>): string {
+  return isNumber === true ? 'number' : isText === true ? 'text' : ''
+}
+
+function Table<T>({ label, columns, rows, keyOf, opened }: TableProps<T>): ViewNode {
+  const { params } = usePageLocation()
+  const [, sign, key] = /^(-?)(.*)$/.exec(params.get('sort') ?? '') ?? []
+  const sorted = columns.find(({ sortBy }) => sortBy !== undefined && sortBy === key)?.sortBy
   return html`<div class="scroll" role="region" aria-label=${label} tabindex="0">
-    <table class=${isStacked === true ? 'stacked' : ''}>
+    <table>
       <thead>
         <tr>
-          ${columns.map(column => html`<th scope="col" class=${getColumnClass(column)}>${column.head}</th>`)}
+          ${columns.map(column => html`<${HeadCell} of=${column} />`)}
         </tr>
       </thead>
       <tbody>
-        ${rows.map(
-          row =>
-            html`<tr key=${keyOf(row)}>
-              ${columns.map(column => html`<td class=${getColumnClass(column)}>${column.cell(row)}</td>`)}
-            </tr>`,
-        )}
+        ${(sorted === undefined ? rows : sortRows(rows, sorted, sign === '-')).map(row => [
+          html`<tr key=${keyOf(row)}>
+            ${columns.map(column => html`<td class=${getColumnClass(column)} data-head=${column.head}>${column.cell(row)}</td>`)}
+          </tr>`,
+          opened?.isOf(row) === true
+            ? html`<tr class="opened" key="opened">
+                <td colspan=${columns.length}>${opened.view}</td>
+              </tr>`
+            : null,
+        ])}
       </tbody>
     </table>
   </div>`
+}
+
+function sortRows<T>(rows: readonly T[], key: keyof T, isDescending: boolean): readonly T[] {
+  const compare = (a: unknown, b: unknown): number =>
+    typeof a === 'number' && typeof b === 'number' ? a - b : String(a ?? '').localeCompare(String(b ?? ''))
+  return rows.toSorted((a, b) => (isDescending ? compare(b[key], a[key]) : compare(a[key], b[key])))
+}
+
+/** Heading that sorts by its column: in one direction, in the other, and not at all. */
+function HeadCell<T>({ of }: { of: Column<T> }): ViewNode {
+  const { head, sortBy, isNumber } = of
+  const route = usePageLocation()
+  if (sortBy === undefined) return html`<th scope="col" class=${getColumnClass(of)}>${head}</th>`
+  const orders = isNumber === true ? [`-${sortBy}`, sortBy] : [sortBy, `-${sortBy}`]
+  const order = orders.indexOf(route.params.get('sort') ?? '')
+  const direction = order < 0 ? 'none' : orders[order] === sortBy ? 'ascending' : 'descending'
+  return html`<th scope="col" class=${getColumnClass(of)} aria-sort=${direction}>
+    <button type="button" onClick=${() => updateParams(route, { sort: orders[order + 1] })}>${head}</button>
+  </th>`
 }
 
 interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {
@@ -57,10 +88,12 @@ interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly none: ComponentChildren
 }
 
-/** Table, or a placeholder. */
+/** Table, or a placeholder. Details of a row that is not in the list are shown above it. */
 export function List<T>({ rows, none, ...table }: ListProps<T>): ViewNode {
   if (rows === undefined) return html`<${Empty}>Loading …</${Empty}>`
-  return rows.length === 0 ? html`<${Empty}>${none}</${Empty}>` : html`<${Table} ...${table} rows=${rows} />`
+  const { opened } = table
+  return html`${opened === undefined || rows.some(opened.isOf) ? null : opened.view}
+  ${rows.length === 0 ? html`<${Empty}>${none}</${Empty}>` : html`<${Table} ...${table} rows=${rows} />`}`
 }
 
 /** Button for the next page. */

@@ -98,6 +98,41 @@ test('calls appear as they happen, and one is opened and found again by its addr
   assert.equal(await page.getByLabel('Tool').inputValue(), 'slow')
 })
 
+test('details of a call open below its row, take the focus and return it there', { skip }, async t => {
+  const made = await busy(t)
+  const { page } = await openIn(await startChromium(t), await made.link())
+  await goTo(page, '#/calls', /Calls/)
+  const link = page.getByRole('link', { name: 'web__slow' })
+  const row = page.locator('tr', { has: link })
+  for (const close of [
+    () => page.keyboard.press('Escape'),
+    () => page.getByRole('button', { name: 'Close' }).click(),
+  ]) {
+    await link.click()
+    await row.locator('+ tr .way').waitFor()
+    assert.equal(await page.evaluate('document.activeElement?.className'), 'detail')
+    await close()
+    await page.locator('.detail').waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate('document.activeElement?.textContent'), 'web__slow')
+  }
+})
+
+test('a table sorted by a click on its heading is sorted the same after a reload', { skip }, async t => {
+  const made = await busy(t)
+  const { page } = await openIn(await startChromium(t), await made.link())
+  await goTo(page, '#/calls?outcome=ok', /Calls/)
+  const heading = page.getByRole('columnheader', { name: 'Target' })
+  const targets = (): Promise<string[]> => page.locator('tbody a').allInnerTexts()
+  await heading.getByRole('button').click()
+  await page.locator('[aria-sort=ascending]', { hasText: 'Target' }).waitFor()
+  assert.deepEqual(await targets(), ['web__echo', 'web__echo', 'web__slow'])
+  await heading.getByRole('button').click()
+  await page.reload()
+  await page.locator('[aria-sort=descending]', { hasText: 'Target' }).waitFor()
+  assert.deepEqual(await targets(), ['web__slow', 'web__echo', 'web__echo'])
+  assert.equal(await page.getByLabel('Outcome').inputValue(), 'ok')
+})
+
 test('a tool is tried by keyboard alone: its form, its progress, its result', { skip }, async t => {
   const made = await busy(t)
   const { page } = await openIn(await startChromium(t), await made.link())

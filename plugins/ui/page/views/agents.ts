@@ -67,7 +67,6 @@ export function Agents({ me, route }: PageProps): ViewNode {
   const id = route.params.get('id')
   return html`<${Page} title="Tasks and agents">
     <${Problem} of=${problem} />
-    ${id === null || !me.acts ? null : html`<${OpenedTask} id=${id} route=${route} key=${id} />`}
     <h2>Running calls</h2>
     <${List}
       label="Running calls"
@@ -86,6 +85,7 @@ export function Agents({ me, route }: PageProps): ViewNode {
               rows=${rows}
               keyOf=${(row: TaskRow) => row.id}
               none="No agent tasks yet."
+              opened=${id === null || !me.acts ? undefined : { isOf: (row: TaskRow) => row.id === id, view: html`<${OpenedTask} id=${id} route=${route} key=${id} />` }}
             />
             <${MoreButton} further=${loadMore} />`
         : null
@@ -117,27 +117,27 @@ const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 
 function callColumns(acts: boolean, again: () => void): Column<CallTaskRow>[] {
   const columns: Column<CallTaskRow>[] = [
-    { head: 'Tool', cell: row => row.tool },
-    { head: 'State', cell: row => html`<${Badge} of=${row.state} tone=${CALL_TONES[row.state]} />` },
-    { head: 'Caller', cell: row => row.subject },
-    { head: 'Server', isMinor: true, cell: row => row.upstream },
+    { head: 'Tool', sortBy: 'tool', cell: row => row.tool },
+    { head: 'State', sortBy: 'state', cell: row => html`<${Badge} of=${row.state} tone=${CALL_TONES[row.state]} />` },
+    { head: 'Caller', sortBy: 'subject', cell: row => row.subject },
+    { head: 'Server', sortBy: 'upstream', cell: row => row.upstream },
     {
       head: 'Message',
       isText: true,
-      isMinor: true,
+
       cell: row => html`<span class="soft">${row.message ?? (row.asks > 0 ? 'Waiting for client input.' : '')}</span>`,
     },
-    { head: 'Started', isNumber: true, cell: row => formatAge(row.createdAt) },
+    { head: 'Started', isNumber: true, sortBy: 'createdAt', cell: row => formatAge(row.createdAt) },
     {
       head: 'Duration',
       isNumber: true,
-      isMinor: true,
+
       cell: row => formatDuration((ENDED.has(row.state) ? row.updatedAt : Date.now()) - row.createdAt),
     },
     {
       head: 'Result',
       isNumber: true,
-      isMinor: true,
+
       cell: row => (row.resultBytes === undefined ? '' : formatBytes(row.resultBytes)),
     },
   ]
@@ -156,11 +156,15 @@ function callColumns(acts: boolean, again: () => void): Column<CallTaskRow>[] {
 const HEALTH: Readonly<Record<string, string>> = { ready: 'good', unknown: 'quiet', idle: 'quiet' }
 
 const AGENTS: readonly Column<AgentRow>[] = [
-  { head: 'Agent', cell: row => row.id },
-  { head: 'Health', cell: row => html`<${Badge} of=${row.health} tone=${HEALTH[row.health] ?? 'warn'} />` },
+  { head: 'Agent', sortBy: 'id', cell: row => row.id },
+  {
+    head: 'Health',
+    sortBy: 'health',
+    cell: row => html`<${Badge} of=${row.health} tone=${HEALTH[row.health] ?? 'warn'} />`,
+  },
   { head: 'Message', isText: true, cell: row => row.why ?? row.description ?? row.title ?? '' },
-  { head: 'Running', isNumber: true, cell: row => row.running },
-  { head: 'Queued', isNumber: true, isMinor: true, cell: row => row.queued },
+  { head: 'Running', isNumber: true, sortBy: 'running', cell: row => row.running },
+  { head: 'Queued', isNumber: true, sortBy: 'queued', cell: row => row.queued },
 ]
 
 function taskColumns(acts: boolean, { params }: PageLocation): Column<TaskRow>[] {
@@ -171,18 +175,18 @@ function taskColumns(acts: boolean, { params }: PageLocation): Column<TaskRow>[]
       cell: row => (acts ? html`<a href=${formatTaskLink(row)}>${shortenId(row.id)}</a>` : shortenId(row.id)),
     },
     {
-      head: 'State',
+      ...{ head: 'State', sortBy: 'state' },
       cell: row => html`<${Badge} of=${row.state} tone=${row.isError ? 'bad' : TASK_TONES[row.state]} />`,
     },
-    { head: 'Agent', cell: row => row.agent ?? '' },
-    { head: 'Caller', cell: row => row.subject },
+    { head: 'Agent', sortBy: 'agent', cell: row => row.agent ?? '' },
+    { head: 'Caller', sortBy: 'subject', cell: row => row.subject },
     {
       head: 'Message',
       isText: true,
-      isMinor: true,
+
       cell: row => html`<span class="soft">${row.why ?? row.progress ?? ''}</span>`,
     },
-    { head: 'Started', isNumber: true, isMinor: true, cell: row => formatAge(row.createdAt) },
+    { head: 'Started', isNumber: true, sortBy: 'createdAt', cell: row => formatAge(row.createdAt) },
     {
       head: 'Duration',
       isNumber: true,

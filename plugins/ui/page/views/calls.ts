@@ -7,6 +7,7 @@ import {
   Badge,
   formatBytes,
   CopyButton,
+  Detail,
   formatCount,
   formatDuration,
   Field,
@@ -40,17 +41,17 @@ const FILTERS = ['tool', 'caller', 'server', 'outcome'] as const
 export function Calls({ route }: PageProps): ViewNode {
   const { params } = route
   const filter = Object.fromEntries(FILTERS.map(name => [name, params.get(name) ?? '']))
-  const query = { ...filter, limit: MAX_SHOWN }
+  const id = params.get('id')
+  const query = { ...filter, limit: params.has('sort') ? MAX_SORTED : MAX_SHOWN }
   const [isHeld, setHeld] = useState(false)
   const [isReading, setReading] = useState(false)
   const { data, problem, rows, loadMore, hasMore } = useList<Answer, CallRow>(formatApiUrl('calls', query), {
     getRows: ({ calls }) => calls,
     getNextUrl: ({ next }) => (next === undefined ? undefined : formatApiUrl('calls', { ...query, before: next })),
-    // Pause updates while older pages are shown.
-    on: isHeld || isReading ? [] : ['call'],
+    // Pause updates while older pages or details are shown.
+    on: isHeld || isReading || id !== null ? [] : ['call'],
   })
   if (hasMore !== isReading) setReading(hasMore)
-  const id = params.get('id')
   return html`<${Page} title="Calls" lead=${data === undefined ? '' : `${formatCount(data.kept)} recorded`}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
@@ -60,36 +61,42 @@ export function Calls({ route }: PageProps): ViewNode {
       <${Field} label="Outcome" value=${filter.outcome} options=${OUTCOMES} change=${(outcome: string) => updateParams(route, { outcome })} />
       <label class="check"><input type="checkbox" checked=${!isHeld} onChange=${() => setHeld(!isHeld)} /> Follow</label>
     </div>
-    ${id === null ? null : html`<${OpenedCall} id=${id} route=${route} key=${id} />`}
-    <${List} label="Calls" columns=${createColumns(route)} rows=${rows} keyOf=${(row: CallRow) => row.id} none="No matching calls." />
+    <${List}
+      label="Calls"
+      columns=${createColumns(route)}
+      rows=${rows}
+      keyOf=${(row: CallRow) => row.id}
+      none="No matching calls."
+      opened=${id === null ? undefined : { isOf: (row: CallRow) => String(row.id) === id, view: html`<${OpenedCall} id=${id} route=${route} key=${id} />` }}
+    />
     <${MoreButton} further=${loadMore} />
   </${Page}>`
 }
 
 /** Calls per page; a busy gateway sends this many every second. */
 const MAX_SHOWN = 50
+/** Latest calls among which a sorted list starts. */
+const MAX_SORTED = 500
 
 function createColumns({ params }: PageLocation): Column<CallRow>[] {
   const formatCallLink = ({ id }: CallRow): string =>
     formatHash('calls', { ...Object.fromEntries(params), id: String(id) })
   return [
     {
-      head: 'Time',
+      ...{ head: 'Time', sortBy: 'at' },
       cell: row => html`<time datetime=${new Date(row.at).toISOString()}>${formatTime(row.at)}</time>`,
     },
-    { head: 'Outcome', cell: row => html`<${Badge} of=${row.outcome} />` },
+    { head: 'Outcome', sortBy: 'outcome', cell: row => html`<${Badge} of=${row.outcome} />` },
     {
-      head: 'Target',
+      ...{ head: 'Target', sortBy: 'name' },
       cell: row => html`<a href=${formatCallLink(row)}>${row.name === '' ? row.method : row.name}</a>`,
     },
-    { head: 'Server', isMinor: true, cell: row => row.upstream },
-    { head: 'Caller', cell: row => row.subject },
-    { head: 'Client', isMinor: true, cell: row => row.client },
-    { head: 'Duration', isNumber: true, cell: row => formatDuration(row.ms) },
+    { head: 'Server', sortBy: 'upstream', cell: row => row.upstream },
+    { head: 'Caller', sortBy: 'subject', cell: row => row.subject },
+    { head: 'Client', sortBy: 'client', cell: row => row.client },
+    { head: 'Duration', isNumber: true, sortBy: 'ms', cell: row => formatDuration(row.ms) },
     {
-      head: 'Size',
-      isNumber: true,
-      isMinor: true,
+      ...{ head: 'Size', isNumber: true, sortBy: 'bytesOut' },
       cell: row => `${formatBytes(row.bytesIn)} → ${formatBytes(row.bytesOut)}`,
     },
   ]
@@ -97,17 +104,21 @@ function createColumns({ params }: PageLocation): Column<CallRow>[] {
 
 function OpenedCall({ id, route }: { id: string; route: PageLocation }): ViewNode {
   const { data, problem } = useQuery<CallDetail>(formatApiUrl('call', { id }))
-  const close = html`<button type="button" onClick=${() => updateParams(route, { id: undefined })}>Close</button>`
-  if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
-  return html`<section class="detail" aria-label=${`Call ${data.name}`}>
-    <div class="row">
-      <h2>${data.name || data.method} <${Badge} of=${data.outcome} /></h2>
-      <span class="row">
-        ${data.method === 'tools/call' ? html`<${CopyButton} text=${formatCommand(data)} label="Copy as command" />` : null}
-        ${close}
-      </span>
-    </div>
-    ${data.timing === undefined ? null : html`<${TimingBars} of=${data.timing} ms=${data.ms} />`}
+  const copy =
+    data?.method === 'tools/call' ? html`<${CopyButton} text=${formatCommand(data)} label="Copy as command" />` : null
+  return html`<${Detail}
+    label=${`Call ${data?.name ?? id}`}
+    title=${data === undefined ? 'Call' : html`${data.name || data.method} <${Badge} of=${data.outcome} />`}
+    actions=${copy}
+    close=${() => updateParams(route, { id: undefined })}
+  >
+    <${Problem} of=${problem} />
+    ${data === undefined ? null : html`<${CallFacts} of=${data} />`}
+  </${Detail}>`
+}
+
+function CallFacts({ of: data }: { of: CallDetail }): ViewNode {
+  return html`${data.timing === undefined ? null : html`<${TimingBars} of=${data.timing} ms=${data.ms} />`}
     <dl>
       ${listFacts(data).map(
         ([name, text]) =>
@@ -126,8 +137,7 @@ function OpenedCall({ id, route }: { id: string; route: PageLocation }): ViewNod
           </p>`
         : html`<h3>Result</h3>
             <${Snippet} text=${formatJson(data.result)} label="Result" />`
-    }
-  </section>`
+    }`
 }
 
 function listFacts(call: CallDetail): (readonly [string, string])[] {
@@ -196,25 +206,25 @@ export function Clients(_: PageProps): ViewNode {
 }
 
 const COLUMNS: readonly Column<ClientRow>[] = [
-  { head: 'Client', cell: row => html`${row.client} <span class="soft">${row.version}</span>` },
+  { head: 'Client', sortBy: 'client', cell: row => html`${row.client} <span class="soft">${row.version}</span>` },
   {
-    head: 'Status',
+    ...{ head: 'Status', sortBy: 'open' },
     cell: row =>
       html`<${Badge}
         of=${row.open > 0 ? `${row.open} connected` : 'offline'}
         tone=${row.open > 0 ? 'good' : 'quiet'}
       />`,
   },
-  { head: 'Protocol', isMinor: true, cell: row => `${row.protocol} ${row.era}` },
+  { head: 'Protocol', sortBy: 'protocol', cell: row => `${row.protocol} ${row.era}` },
   {
-    head: 'Caller',
+    ...{ head: 'Caller', sortBy: 'subject' },
     cell: row => html`<a href=${formatHash('calls', { caller: row.subject })}>${row.subject}</a>`,
   },
   {
     head: 'Listener',
-    isMinor: true,
+
     cell: row => [row.listener, row.profile].filter(Boolean).join(' / '),
   },
-  { head: 'Calls', isNumber: true, cell: row => formatCount(row.calls) },
-  { head: 'Last seen', isNumber: true, cell: row => formatAge(row.seenAt) },
+  { head: 'Calls', isNumber: true, sortBy: 'calls', cell: row => formatCount(row.calls) },
+  { head: 'Last seen', isNumber: true, sortBy: 'seenAt', cell: row => formatAge(row.seenAt) },
 ]

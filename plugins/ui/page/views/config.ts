@@ -37,12 +37,12 @@ function formatLead(data: ConfigValues | undefined): ViewNode {
 }
 
 const COLUMNS: readonly Column<ConfigValue>[] = [
-  { head: 'Key', cell: row => html`<code>${row.pointer.slice(1).replaceAll('/', ' › ')}</code>` },
+  { head: 'Key', sortBy: 'pointer', cell: row => html`<code>${row.pointer.slice(1).replaceAll('/', ' › ')}</code>` },
   {
     head: 'Value',
     cell: row => html`<code>${typeof row.value === 'string' ? row.value : JSON.stringify(row.value)}</code>`,
   },
-  { head: 'Source', isMinor: true, cell: row => html`<span class="soft">${row.origin}</span>` },
+  { head: 'Source', sortBy: 'origin', cell: row => html`<span class="soft">${row.origin}</span>` },
 ]
 
 const EVERY_MS = 10_000
@@ -105,13 +105,13 @@ function getRowKey({ upstream, method, name, scope, bytes: size, hits }: CacheEn
 }
 
 const CACHE_COLUMNS: readonly Column<CacheEntryRow>[] = [
-  { head: 'Entry', cell: row => row.name ?? row.method },
-  { head: 'Server', cell: row => row.upstream },
-  { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },
-  { head: 'Method', isMinor: true, cell: row => row.method },
-  { head: 'Scope', isMinor: true, cell: row => row.scope },
-  { head: 'Age', isNumber: true, isMinor: true, cell: row => formatDuration(row.ageMs) },
-  { head: 'TTL', isNumber: true, cell: row => (row.ttlMs === 0 ? '' : formatDuration(row.ttlMs)) },
-  { head: 'Size', isNumber: true, isMinor: true, cell: row => formatBytes(row.bytes) },
-  { head: 'Hits', isNumber: true, cell: row => formatCount(row.hits) },
+  { head: 'Entry', sortBy: 'name', cell: row => row.name ?? row.method },
+  { head: 'Server', sortBy: 'upstream', cell: row => row.upstream },
+  { head: 'State', sortBy: 'state', cell: row => html`<${Badge} of=${row.state} />` },
+  { head: 'Method', sortBy: 'method', cell: row => row.method },
+  { head: 'Scope', sortBy: 'scope', cell: row => row.scope },
+  { head: 'Age', isNumber: true, sortBy: 'ageMs', cell: row => formatDuration(row.ageMs) },
+  { head: 'TTL', isNumber: true, sortBy: 'ttlMs', cell: row => (row.ttlMs === 0 ? '' : formatDuration(row.ttlMs)) },
+  { head: 'Size', isNumber: true, sortBy: 'bytes', cell: row => formatBytes(row.bytes) },
+  { head: 'Hits', isNumber: true, sortBy: 'hits', cell: row => formatCount(row.hits) },
 ]

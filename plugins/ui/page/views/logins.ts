@@ -57,7 +57,6 @@ export function Logins({ me }: PageProps): ViewNode {
       rows=${data?.logins}
       keyOf=${(row: LoginRow) => JSON.stringify([row.upstream, row.account, row.resource, row.issuer])}
       none=${html`No logins. Run <code>gateway login</code> to log in.`}
-      isStacked=${true}
     />
   </${Page}>`
 }
@@ -77,10 +76,10 @@ function createColumns(acts: boolean, again: () => void): Column<LoginRow>[] {
           />`,
   }
   return [
-    { head: 'Server', cell: row => html`<bdi>${row.upstream || row.resource}</bdi>` },
-    { head: 'Account', cell: row => html`<${LoginOwner} row=${row} />` },
+    { head: 'Server', sortBy: 'upstream', cell: row => html`<bdi>${row.upstream || row.resource}</bdi>` },
+    { head: 'Account', sortBy: 'caller', cell: row => html`<${LoginOwner} row=${row} />` },
     {
-      head: 'State',
+      ...{ head: 'State', sortBy: 'state' },
       cell: row =>
         html`<${Badge}
           of=${row.state === 'granted' ? 'logged in' : 'login required'}
@@ -91,7 +90,7 @@ function createColumns(acts: boolean, again: () => void): Column<LoginRow>[] {
     ...(acts ? [end] : []),
     {
       head: 'Scopes',
-      isMinor: true,
+
       cell: ({ scopes = [] }) => html`<span class="soft">${scopes.join(' ')}</span>`,
     },
   ]

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
 import { ApiFailure, getJson, postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
-import { ActionButton, Badge, formatDuration, Problem, Snippet, formatTime } from '../components.ts'
+import { ActionButton, Badge, Detail, formatDuration, Problem, Snippet, formatTime } from '../components.ts'
 import type { PageLocation } from '../state.ts'
 import { updateParams, useQuery } from '../state.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
@@ -65,24 +65,33 @@ const MAX_EVENTS = 100
 /** Agent task: output, changes and questions. */
 export function OpenedTask({ id, route }: { id: string; route: PageLocation }): ViewNode {
   const { data, problem, again } = useQuery<TaskDetail>(formatApiUrl('task', { id }), { every: EVERY_MS })
-  const close = html`<button type="button" onClick=${() => updateParams(route, { id: undefined })}>Close</button>`
-  if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
-  const isOver = ENDED.has(data.state)
-  return html`<section class="detail" aria-label=${`Task ${id}`}>
-    <div class="row">
-      <h2>
-        ${`${data.agent ?? 'No agent yet'} `}<${Badge}
-          of=${data.state}
-          tone=${data.is_error ? 'bad' : TASK_TONES[data.state]}
-        />
-      </h2>
-      <span class="row">
-        ${isOver ? null : html`<${ActionButton} label="Cancel task" kind="danger" act=${() => postJson('cancel', { task: id })} done=${again} />`}
-        ${close}
-      </span>
-    </div>
+  const isOver = data === undefined || ENDED.has(data.state)
+  const cancel = html`<${ActionButton}
+    label="Cancel task"
+    kind="danger"
+    act=${() => postJson('cancel', { task: id })}
+    done=${again}
+  />`
+  return html`<${Detail}
+    label=${`Task ${id}`}
+    title=${data === undefined ? 'Task' : html`${`${data.agent ?? 'No agent yet'} `}<${Badge} of=${data.state} tone=${data.is_error ? 'bad' : TASK_TONES[data.state]} />`}
+    actions=${isOver ? null : cancel}
+    close=${() => updateParams(route, { id: undefined })}
+  >
     <${Problem} of=${problem} />
-    ${data.questions.map(one => html`<${TaskQuestion} task=${id} of=${one} again=${again} key=${one.question_id} />`)}
+    ${data === undefined ? null : html`<${TaskFacts} id=${id} of=${data} isOver=${isOver} again=${again} />`}
+  </${Detail}>`
+}
+
+interface TaskFactsProps {
+  readonly id: string
+  readonly of: TaskDetail
+  readonly isOver: boolean
+  readonly again: () => void
+}
+
+function TaskFacts({ id, of: data, isOver, again }: TaskFactsProps): ViewNode {
+  return html`${data.questions.map(one => html`<${TaskQuestion} task=${id} of=${one} again=${again} key=${one.question_id} />`)}
     <dl>
       ${listFacts(id, data).map(
         ([name, text]) =>
@@ -110,8 +119,7 @@ export function OpenedTask({ id, route }: { id: string; route: PageLocation }): 
               html`<li key=${seq}><span class="soft">${formatTime(at)} · ${kind}</span> ${text}</li>`,
           )}
       </ol>
-    </details>
-  </section>`
+    </details>`
 }
 
 function listFacts(id: string, task: TaskDetail): (readonly [string, string])[] {

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { ClientRow, Json, ToolVisibility, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
-import { ActionButton, Badge, formatCount, Field, Page, Problem, Search, Snippet } from '../components.ts'
+import { ActionButton, Badge, Detail, formatCount, Field, Page, Problem, Search, Snippet } from '../components.ts'
 import type { PageProps, PageLocation } from '../state.ts'
 import { updateParams, formatHash, useQuery, useList } from '../state.ts'
 import type { Column } from '../table.ts'
@@ -14,13 +14,15 @@ const NO_TOOLS_TEXT = 'No matching tools. Idle servers are not started for this 
 
 export function Tools({ me, route }: PageProps): ViewNode {
   const filter = { search: route.params.get('search') ?? '', server: route.params.get('server') ?? '' }
-  const { data, problem, rows, loadMore, again } = useList<Answer, ToolRow>(formatApiUrl('tools', filter), {
+  const query = { ...filter, limit: route.params.has('sort') ? MAX_SORTED : undefined }
+  const { data, problem, rows, loadMore, again } = useList<Answer, ToolRow>(formatApiUrl('tools', query), {
     getRows: ({ tools }) => tools,
-    getNextUrl: ({ total }, offset) => (offset < total ? formatApiUrl('tools', { ...filter, offset }) : undefined),
+    getNextUrl: ({ total }, offset) => (offset < total ? formatApiUrl('tools', { ...query, offset }) : undefined),
     on: ['server', 'changed'],
   })
   const name = route.params.get('name')
   const of = route.params.get('of') ?? ''
+  const isOf = (row: ToolRow): boolean => row.name === name && (of === '' || row.upstream === of)
   return html`<${Page} title="Tools" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
@@ -28,11 +30,20 @@ export function Tools({ me, route }: PageProps): ViewNode {
       <${Field} label="Server" value=${filter.server} options=${listServerOptions(data)} change=${(server: string) => updateParams(route, { server })} />
       ${me.acts ? html`<${ActionButton} label="Refresh" act=${() => postJson('refresh')} done=${again} />` : null}
     </div>
-    ${name === null ? null : html`<${OpenedTool} name=${name} server=${of} route=${route} acts=${me.acts} key=${`${name} ${of}`} />`}
-    <${List} label="Tools" columns=${createColumns(route)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NO_TOOLS_TEXT} />
+    <${List}
+      label="Tools"
+      columns=${createColumns(route)}
+      rows=${rows}
+      keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`}
+      none=${NO_TOOLS_TEXT}
+      opened=${name === null ? undefined : { isOf, view: html`<${OpenedTool} name=${name} server=${of} route=${route} acts=${me.acts} key=${`${name} ${of}`} />` }}
+    />
     <${MoreButton} further=${loadMore} />
   </${Page}>`
 }
+
+/** Tools among which a sorted list starts. */
+const MAX_SORTED = 500
 
 function formatLead(data: Answer | undefined): string {
   return data === undefined
@@ -52,15 +63,14 @@ function createColumns({ params }: PageLocation): Column<ToolRow>[] {
   const formatToolLink = ({ name, upstream }: ToolRow): string =>
     formatHash('tools', { ...Object.fromEntries(params), name, of: upstream })
   return [
-    { head: 'Tool', cell: row => html`<a href=${formatToolLink(row)}>${row.name}</a>` },
-    { head: 'Server', isMinor: true, cell: row => row.upstream },
-    { head: 'Description', isText: true, cell: row => html`<${ToolSummary} row=${row} />` },
+    { head: 'Tool', sortBy: 'name', cell: row => html`<a href=${formatToolLink(row)}>${row.name}</a>` },
+    { head: 'Server', sortBy: 'upstream', cell: row => row.upstream },
+    { head: 'Description', isText: true, sortBy: 'summary', cell: row => html`<${ToolSummary} row=${row} />` },
     {
-      head: 'Visible to all',
-      isMinor: true,
+      ...{ head: 'Visible to all', sortBy: 'isShown' },
       cell: row => html`<${Badge} of=${row.isShown ? 'shown' : 'hidden'} tone=${row.isShown ? 'good' : 'quiet'} />`,
     },
-    { head: 'Tokens', isNumber: true, cell: row => `~${formatCount(row.tokens)}` },
+    { head: 'Tokens', isNumber: true, sortBy: 'tokens', cell: row => `~${formatCount(row.tokens)}` },
   ]
 }
 
@@ -79,18 +89,21 @@ interface OpenedToolProps {
 
 function OpenedTool({ name, server, route, acts }: OpenedToolProps): ViewNode {
   const { data, problem } = useQuery<ToolDetail>(formatApiUrl('tool', { name, server }))
-  const closeTool = (): void => updateParams(route, { name: undefined, of: undefined })
-  if (data === undefined)
-    return html`<section class="detail">
-      <${Problem} of=${problem} /><button type="button" onClick=${closeTool}>Close</button>
-    </section>`
-  const { value } = data
-  return html`<section class="detail" aria-label=${`Tool ${name}`}>
-    <div class="row">
-      <h2>${name}</h2>
-      <button type="button" onClick=${closeTool}>Close</button>
-    </div>
-    <p class="told" dir="auto">${typeof value.description === 'string' ? value.description : 'No description.'}</p>
+  return html`<${Detail}
+    label=${`Tool ${name}`}
+    title=${name}
+    close=${() => updateParams(route, { name: undefined, of: undefined })}
+  >
+    <${Problem} of=${problem} />
+    ${data === undefined ? null : html`<${ToolFacts} of=${data} acts=${acts} />`}
+  </${Detail}>`
+}
+
+function ToolFacts({ of: data, acts }: { of: ToolDetail; acts: boolean }): ViewNode {
+  const { name, value } = data
+  return html`<p class="told" dir="auto">
+      ${typeof value.description === 'string' ? value.description : 'No description.'}
+    </p>
     <p class="soft">
       “${data.original}” of ${data.upstream} · ~${formatCount(data.tokens)} tokens
       ${data.withheld === undefined ? null : html` · withheld: ${data.withheld}`}
@@ -110,8 +123,7 @@ function OpenedTool({ name, server, route, acts }: OpenedToolProps): ViewNode {
             <${TryTool} tool=${name} schema=${value.inputSchema as Json | undefined} />
           </details>`
         : null
-    }
-  </section>`
+    }`
 }
 
 interface CallExplanation {
