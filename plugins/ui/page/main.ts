@@ -12,6 +12,7 @@ import { Approvals, Logins } from './views/logins.ts'
 import { Cache, Config } from './views/config.ts'
 import { Calls, Clients } from './views/calls.ts'
 import { Connect } from './views/connect.ts'
+import { Keys } from './views/keys.ts'
 import { Overview } from './views/overview.ts'
 import { Server } from './views/server.ts'
 import { Tools } from './views/tools.ts'
@@ -139,6 +140,7 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
     document.title = `${current.title} · ${me.gateway.name}`
     if (!isFirst.current) focusTitle()
     isFirst.current = false
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest' })
   }, [current.id])
   // Keep the URL fragment, which holds the page location.
   const skip = (event: Event): void => {
@@ -190,6 +192,7 @@ function Header({ me, pages, current, isLive }: HeaderProps): ViewNode {
       <span class="subject" title=${me.issuer}
         >${me.subject === 'anonymous' ? 'owner' : me.subject}${me.acts ? '' : ' (read-only)'}</span
       >
+      <${Keys} />
       <button type="button" onClick=${() => void logOut()}>Log out</button>
     </div>
   </header>`

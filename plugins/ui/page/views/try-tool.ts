@@ -6,6 +6,7 @@ import { postJson, runTool, toFailure } from '../api.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
 import type { ViewNode } from '../components.ts'
+import { formatHash } from '../state.ts'
 import { ActionButton, Badge, formatCount, Problem, Snippet } from '../components.ts'
 import { AwaySince } from '../state.ts'
 
@@ -50,7 +51,8 @@ export function TryTool({ tool, schema }: { tool: string; schema: Json | undefin
     <${Problem} of=${problem} />
     <div aria-live="polite">
       ${events.map(one => html`<${TrialEventView} of=${one} key=${String(one.id ?? '')} />`)}
-    </div>`
+    </div>
+    ${isRunning || events.length === 0 ? null : html`<a href=${formatHash('calls', { tool })}>Show the call</a>`}`
 }
 
 const MAX_EVENTS = 200
