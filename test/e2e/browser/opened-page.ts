@@ -64,7 +64,7 @@ export async function openIn(
 
 const THEMES = ['light', 'dark'] as const
 const HEIGHT = 900
-export const WIDTHS = [1440, 390] as const
+export const WIDTHS = [1440, 1024, 390] as const
 
 /** Looks at a page in both themes and at both widths: it is accessible, and no wider than its screen. It is light and wide after that. */
 export async function assertEveryView(page: Page): Promise<void> {
@@ -85,6 +85,15 @@ export async function assertView(page: Page, where: string): Promise<void> {
   assert.deepEqual(await violations(page), [], where)
   const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   assert.ok(wide <= 0, `${where} is ${wide} pixels too wide`)
+  const cut = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)",
+  )
+  assert.deepEqual(cut, [], `${where}: columns are cut`)
+  const rows = await page.evaluate<number>(
+    "new Set([...document.querySelectorAll('nav li')].map(one => one.offsetTop)).size",
+  )
+  const isColumn = await page.evaluate<boolean>('innerWidth > 1120')
+  assert.ok(isColumn || rows <= 1, `${where}: the navigation has ${rows} rows`)
 }
 
 /** Rules of axe that do not hold, with where. */

@@ -63,7 +63,8 @@ test(
     const browser = await startChromium(t)
     for (const [width, dark] of [
       [WIDTHS[0], false],
-      [WIDTHS[1], true],
+      [WIDTHS[1], false],
+      [WIDTHS[2], true],
     ] as const) {
       const { page, requests, problems } = await openIn(browser, await made.link(), { width, dark })
       for (const name of [...PAGES, 'calls?id=1', 'tools?name=web__echo&of=web']) {
