@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
-import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ApiFailure } from './api.ts'
 import { toFailure } from './api.ts'
 import { AwaySince } from './state.ts'
@@ -33,7 +33,7 @@ interface DetailProps {
 /** Details of a row. They take the focus, and return it to the row when they close. */
 export function Detail({ label, title, actions, close, children }: DetailProps): ViewNode {
   const section = useRef<HTMLElement>(null)
-  useEffect(() => section.current?.focus(), [])
+  useLayoutEffect(() => section.current?.focus(), [])
   const leave = (): void => {
     const row = section.current?.closest('tr')?.previousElementSibling
     close()
@@ -174,6 +174,12 @@ interface SearchProps {
 export function Search(props: SearchProps): ViewNode {
   return html`<${Field} ...${props} type="search" />`
 }
+
+/** Quotes a shell word, if it needs quotes. */
+export function quoteWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
 export function formatCount(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
 }

@@ -4,6 +4,7 @@ import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { type Setting, setting } from '../../unit/plugins/ui/setting.ts'
@@ -303,6 +304,38 @@ test('a page that loses its gateway comes back to it by itself', { skip }, async
   await page.locator('.live', { hasText: /^live$/ }).waitFor()
   assert.equal(await page.getByRole('alert').count(), 0)
 })
+
+test(
+  'what Connect says can be pasted: an address, the own command of a client, and where a key is needed',
+  { skip },
+  async t => {
+    const hash = `sha256:${createHash('sha256').update('key').digest('hex')}`
+    for (const config of [{}, { auth: { keys: [{ name: 'ada', hash, scopes: ['ui:read'] }] } }]) {
+      const made = await setting(t, config)
+      const { page } = await openIn(await startChromium(t), await made.link())
+      const shown = async (client: string, label: string): Promise<string> => {
+        await page.evaluate(`location.hash = '#/connect?client=${client}'`)
+        await page.locator('.snippet', { hasText: made.gateway.url }).first().waitFor()
+        return (await page.getByLabel(label, { exact: true }).allInnerTexts()).join('')
+      }
+      const isKeyed = 'auth' in config
+      const header = isKeyed ? " --header 'Authorization: Bearer KEY'" : ''
+      assert.match(
+        await shown('claude-code', 'Command'),
+        new RegExp(`^claude mcp add .* ${made.gateway.url}${header}$`),
+      )
+      assert.equal(await shown('cursor', 'Command'), isKeyed ? '' : `gateway connect cursor --http ${made.gateway.url}`)
+      assert.match(
+        await shown('codex', 'Entry'),
+        isKeyed ? /http_headers = \{ Authorization = "Bearer KEY" \}$/ : /mcp"$/,
+      )
+      const { mcp } = JSON.parse(await shown('opencode', 'Entry')) as { mcp: Record<string, JsonObject> }
+      assert.deepEqual(Object.values(mcp)[0]?.headers, isKeyed ? { Authorization: 'Bearer KEY' } : undefined)
+      assert.equal(await page.getByText('gateway key new').count(), isKeyed ? 1 : 0)
+      assert.deepEqual(await violations(page), [])
+    }
+  },
+)
 
 test('behind auth and a proxy, somebody logs in with a key, and out', { skip }, async t => {
   const key = 'key-of-somebody-who-looks'

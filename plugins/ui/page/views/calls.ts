@@ -14,6 +14,7 @@ import {
   Page,
   formatJson,
   Problem,
+  quoteWord,
   Search,
   Snippet,
   formatTime,
@@ -181,10 +182,7 @@ function TimingBars({ of, ms }: { of: Timing; ms: number }): ViewNode {
 /** The same call as a command line; unrecorded values are placeholders. */
 function formatCommand({ name, arguments: args, shape }: CallDetail): string {
   const json = args ?? shape
-  const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-  return json === '' || json === '{}'
-    ? `gateway call ${quote(name)}`
-    : `gateway call ${quote(name)} --args ${quote(json)}`
+  return `gateway call ${quoteWord(name)}${json === '' || json === '{}' ? '' : ` --args ${quoteWord(json)}`}`
 }
 
 const EVERY_MS = 5000

@@ -8,6 +8,7 @@ import {
   formatDuration,
   Page,
   Problem,
+  quoteWord,
   Empty,
   Snippet,
   formatTime,
@@ -121,7 +122,7 @@ function LoginDetails({ row }: { row: LoginRow }): ViewNode {
     return html`<span class="soft">${[end, issuer === '' ? '' : `by ${issuer}`].filter(Boolean).join(', ')}</span>`
   }
   const at = lostAt ?? since
-  const account = caller === undefined ? '' : ` --account '${caller.replaceAll("'", `'\\''`)}'`
+  const account = caller === undefined ? '' : ` --account ${quoteWord(caller)}`
   return html`<div class="advice">
     <span>${why}${at === undefined ? '' : ` (${formatAge(at)})`}</span>
     <code>${`gateway login ${upstream}${account}`}</code>
