@@ -33,7 +33,8 @@ const commands: PluginCommands = {
 
 async function openPage(call: CommandCall): Promise<number> {
   const link = await call.withGateway('running', ask => ask('ui.link').catch(explainMissing))
-  call.print(link, () => [String(link.url ?? link.problem)])
+  const lines = Array.isArray(link.add) ? link.add.map(line => `  ${String(line)}`) : []
+  call.print(link, () => [String(link.url ?? link.problem), ...lines])
   if (typeof link.url !== 'string') return EXIT_NO_PAGE
   if (call.flags['no-open'] !== true) call.openBrowser(link.url)
   return 0
@@ -42,5 +43,8 @@ async function openPage(call: CommandCall): Promise<number> {
 /** Without the page, the control verb is unknown. */
 function explainMissing(error: unknown): JsonObject {
   if (!(error instanceof GatewayError) || error.code !== 'GW_VERB_UNKNOWN') throw error
-  return { problem: 'the dashboard is not enabled: add "ui: {}" to gateway.yaml' }
+  return {
+    problem: 'the dashboard is not enabled: add these lines to gateway.yaml, then run gateway reload',
+    add: ['ui: {}', 'listeners: { main: { type: http } } # unless it has an HTTP listener'],
+  }
 }

@@ -42,7 +42,10 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
   hooks.control.for('ui.link').tap(() => {
     const url = [...listeners].map(name => api.getListenerUrl(name)).find(one => one !== undefined)
     if (url === undefined)
-      return { problem: 'no listener can serve the dashboard: add a local HTTP listener, or "auth"' }
+      return {
+        problem: 'no listener can serve the dashboard: add a local one to gateway.yaml, or "auth"',
+        add: ['listeners: { main: { type: http } }'],
+      }
     return { url: `${new URL(url).origin}${path}/#token=${state.browsers.createLink()}` }
   })
 }
