@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
-import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ApiFailure } from './api.ts'
 import { toFailure } from './api.ts'
 import { AwaySince } from './state.ts'
