@@ -15,12 +15,8 @@ import { toOneLine } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import { NOUNS, markRemembered, formatOffers, formatState } from '../serve/summary.ts'
 
-interface InspectFlags extends QueryFlags {
-  /** Start nothing. */
-  readonly offline: boolean
-  /** Include default values. */
-  readonly defaults: boolean
-}
+/** `offline` starts nothing, `defaults` includes default values. */
+type InspectFlags = QueryFlags & Readonly<Record<'offline' | 'defaults', boolean>>
 
 /** Inspects the running gateway or a configuration. */
 export async function inspectGateway(flags: InspectFlags, terminal: Terminal): Promise<ShownInspection> {

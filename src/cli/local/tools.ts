@@ -32,8 +32,7 @@ export async function listTools(
     const fits = compilePattern(pattern, [...tools, ...known])
     const fitted = tools.filter(tool => fits(tool.name))
     const hidden = fitted.length === 0 ? known.filter(row => fits(row.name)) : []
-    const noun = pattern === undefined ? 'tool' : 'matching tool'
-    if (hidden.length > 0) await printHiddenTools(hidden, noun, { gateway, flags, terminal })
+    if (hidden.length > 0) await printHiddenTools(hidden, gateway, flags.as, terminal)
     else if (pattern !== undefined && fitted.length === 0) printSuggestion(pattern, tools, terminal)
     return fitted.map(tool => ({ upstream: owners.get(tool.name), ...tool }))
   })
@@ -42,15 +41,16 @@ export async function listTools(
 /** Prints one line for each server whose tools this caller cannot see. */
 async function printHiddenTools(
   hidden: readonly KnownEntryRow[],
-  noun: string,
-  { gateway, flags: { as }, terminal }: { gateway: GatewayHandle; flags: QueryFlags; terminal: Terminal },
+  gateway: GatewayHandle,
+  as: string | undefined,
+  { err }: Terminal,
 ): Promise<void> {
   for (const [upstream, rows] of Map.groupBy(hidden, row => row.upstream)) {
     const tool = String(rows[0]?.name)
     const refusal = await explainRefusal(gateway, tool, as)
     const reason = refusal === undefined ? '' : `: ${refusal.by} refuses ${tool} (${refusal.text})`
-    const line = `${upstream} has ${plural(rows.length, noun)}, none visible to ${as ?? 'anonymous'}${reason}`
-    terminal.err.line(toOneLine(`${line}; see ${formatExplainCommand(tool, as)}`))
+    const line = `${as ?? 'anonymous'} cannot see ${plural(rows.length, 'tool')} of ${upstream}${reason}`
+    err.line(toOneLine(`${line}; see ${formatExplainCommand(tool, as)}`))
   }
 }
 

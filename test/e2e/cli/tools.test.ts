@@ -211,7 +211,7 @@ test('tools and call act for a named caller, and show the rule that hides tools 
     assert.equal((JSON.parse(dropped.stdout) as { error: { code: string } }).error.code, 'GW_TOOL_HIDDEN')
     assert.match(
       hidden.stderr,
-      /web has 2 tools, none .*key:stranger.*scope reader.*gateway explain web__read --as key:/,
+      /key:stranger cannot see 2 tools of web.*scope reader.*gateway explain web__read --as key:/,
     )
     assert.match(unknown.stderr, /GW_CALLER_UNKNOWN/)
   }
