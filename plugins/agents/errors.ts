@@ -10,7 +10,6 @@ export const ERRORS = {
   GW_AGENT_UNKNOWN: {
     text: 'unknown agent "{agent}"{meant}',
     hint: 'List the agents with agents.list or gateway agents list.',
-    exit: 5,
     http: 404,
     rpc: RPC.invalidParams,
   },
@@ -60,7 +59,6 @@ export const ERRORS = {
   GW_AGENT_PATH: {
     text: '{what} "{path}" {why}',
     hint: 'Tasks can only use paths under agents.roots; specify a regular file or directory there.',
-    exit: 2,
     http: 400,
     rpc: RPC.invalidParams,
   },
