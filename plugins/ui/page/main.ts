@@ -4,7 +4,7 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { SessionInfo, PagePart } from '../types.ts'
 import { formatApiUrl, getJson, listenToEvents, logIn, logOut, onAnswer, onSignedOut } from './api.ts'
 import type { ViewNode } from './components.ts'
-import { formatTime, Snippet } from './components.ts'
+import { formatTime, Page, Snippet } from './components.ts'
 import type { PageProps } from './state.ts'
 import { APPROVAL_QUERY, AwaySince, emitToPages, clearAnswers, formatHash, usePageLocation, useQuery } from './state.ts'
 import { Agents } from './views/agents.ts'
@@ -13,6 +13,7 @@ import { Cache, Config } from './views/config.ts'
 import { Calls, Clients } from './views/calls.ts'
 import { Connect } from './views/connect.ts'
 import { Keys } from './views/keys.ts'
+import { Missing } from './views/missing.ts'
 import { Overview } from './views/overview.ts'
 import { Server } from './views/server.ts'
 import { Tools } from './views/tools.ts'
@@ -28,7 +29,7 @@ interface PageEntry {
 
 const OVERVIEW: PageEntry = { id: 'overview', title: 'Overview', view: Overview }
 
-/** Pages in menu order. A page with a `part` appears if the gateway has it. */
+/** Pages in menu order. A page with a `part` shows how to configure it if the gateway does not have it. */
 const PAGES: readonly PageEntry[] = [
   OVERVIEW,
   { id: 'server', title: 'Server', parent: 'overview', view: Server },
@@ -131,8 +132,7 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
     onAnswer(isAnswering => setAwaySince(since => (isAnswering ? undefined : (since ?? Date.now()))))
     return listenToEvents(emitToPages, setLive)
   }, [])
-  const pages = PAGES.filter(({ part }) => part === undefined || me.parts.includes(part))
-  const current = pages.find(({ id }) => id === route.page) ?? OVERVIEW
+  const current = PAGES.find(({ id }) => id === route.page) ?? OVERVIEW
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
   const focusTitle = (): void => main.current?.querySelector('h1')?.focus()
@@ -148,23 +148,22 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
     focusTitle()
   }
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
-    <${Header} me=${me} pages=${pages} current=${current} isLive=${isLive && awaySince === undefined} />
+    <${Header} me=${me} current=${current} isLive=${isLive && awaySince === undefined} />
     <main id="main" ref=${main}>
       <${AwaySince.Provider} value=${awaySince}>
         <${AwayBanner} />
-        <${current.view} me=${me} route=${route} key=${current.id} />
+        <${CurrentPage} of=${current} me=${me} route=${route} key=${current.id} />
       </${AwaySince.Provider}>
     </main>`
 }
 
 interface HeaderProps {
   readonly me: SessionInfo
-  readonly pages: readonly PageEntry[]
   readonly current: PageEntry
   readonly isLive: boolean
 }
 
-function Header({ me, pages, current, isLive }: HeaderProps): ViewNode {
+function Header({ me, current, isLive }: HeaderProps): ViewNode {
   const getCurrent = (id: string): string | undefined =>
     id === current.id ? 'page' : id === current.parent ? 'true' : undefined
   return html`<header>
@@ -175,13 +174,13 @@ function Header({ me, pages, current, isLive }: HeaderProps): ViewNode {
     </p>
     <nav aria-label="Pages">
       <ul>
-        ${pages
+        ${PAGES
           .filter(({ parent }) => parent === undefined)
           .map(
             ({ id, title }) =>
               html`<li>
                 <a href=${formatHash(id)} aria-current=${getCurrent(id)}
-                  >${title}${id === 'approvals' ? html`<${ApprovalCount} />` : null}</a
+                  >${title}${id === 'approvals' && me.parts.includes(id) ? html`<${ApprovalCount} />` : null}</a
                 >
               </li>`,
           )}
@@ -211,6 +210,13 @@ function ApprovalCount(): ViewNode {
   const { data } = useQuery<{ approvals: unknown[] }>(formatApiUrl('approvals'), APPROVAL_QUERY)
   const count = data?.approvals.length ?? 0
   return count === 0 ? null : html`${' '}<span class="badge warn" title="pending">${count}</span>`
+}
+
+function CurrentPage({ of, ...props }: PageProps & { of: (typeof PAGES)[number] }): ViewNode {
+  const { part, title, view } = of
+  return part === undefined || props.me.parts.includes(part)
+    ? html`<${view} ...${props} />`
+    : html`<${Page} title=${title}><${Missing} part=${part} /></${Page}>`
 }
 
 const app = document.getElementById('app')

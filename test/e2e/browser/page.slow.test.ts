@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createServer, request as send } from 'node:http'
+import { mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
+import { parse } from 'yaml'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -303,6 +307,24 @@ test('a page that loses its gateway comes back to it by itself', { skip }, async
   await page.context().setOffline(false)
   await page.locator('.live', { hasText: /^live$/ }).waitFor()
   assert.equal(await page.getByRole('alert').count(), 0)
+})
+
+test('a page that is not configured stays in the menu, with lines that configure it', { skip }, async t => {
+  const made = await setting(t, { cache: false })
+  const { page } = await openIn(await startChromium(t), await made.link())
+  const lines: string[] = []
+  for (const name of ['Approvals', 'Logins', 'Cache', 'Tasks and agents']) {
+    await page.getByRole('link', { name, exact: true }).click()
+    await page.locator('h1', { hasText: name }).waitFor()
+    lines.push(await page.getByLabel('Lines for gateway.yaml').innerText())
+    assert.deepEqual(await violations(page), [])
+  }
+  const directory = await mkdtemp(join(tmpdir(), 'work-'))
+  cleanup(t, () => rm(directory, { recursive: true }))
+  const config = { ...(parse(lines.join('\n').replace('[work]', `[${directory}]`)) as JsonObject), ui: {} }
+  const all = await setting(t, config)
+  const { parts } = await (await all.opened()).json('session')
+  assert.deepEqual(parts, ['approvals', 'logins', 'cache', 'agents'])
 })
 
 test(

@@ -6,6 +6,7 @@ import type { PageProps, PageLocation } from '../state.ts'
 import { formatHash, useQuery, useList } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List, MoreButton } from '../table.ts'
+import { Missing } from './missing.ts'
 import { OpenedTask, TASK_TONES } from './task.ts'
 
 interface AgentRow {
@@ -88,7 +89,8 @@ export function Agents({ me, route }: PageProps): ViewNode {
               opened=${id === null || !me.acts ? undefined : { isOf: (row: TaskRow) => row.id === id, view: html`<${OpenedTask} id=${id} route=${route} key=${id} />` }}
             />
             <${MoreButton} further=${loadMore} />`
-        : null
+        : html`<h2>Agents</h2>
+            <${Missing} part="agents" />`
     }
   </${Page}>`
 }
