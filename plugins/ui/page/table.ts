@@ -10,8 +10,6 @@ export interface Column<T> {
   readonly isNumber?: boolean
   /** Text column, which takes the remaining width. */
   readonly isText?: boolean
-  /** Unused. */
-  readonly isMinor?: boolean
   /** Row member by which the column sorts. */
   readonly sortBy?: keyof T & string
   readonly cell: (row: T) => ComponentChildren

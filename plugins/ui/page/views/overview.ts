@@ -45,7 +45,6 @@ export function Overview({ me, route }: PageProps): ViewNode {
       rows=${sortByState(servers.filter(createFilter(search)))}
       keyOf=${(row: ServerRow) => row.name}
       none=${search === '' ? 'No servers configured.' : 'No matches.'}
-      isStacked=${true}
     />
     <h2>Listeners</h2>
     <ul class="plain">
@@ -160,11 +159,10 @@ function createColumns(acts: boolean, again: () => void): Column<ServerRow>[] {
     ...(acts ? [button] : []),
     {
       head: 'Protocol',
-      isMinor: true,
       cell: row => html`<span class="whole">${row.protocol ?? row.type}</span>`,
     },
-    { head: 'Running', isNumber: true, isMinor: true, cell: formatRunning },
-    { head: 'Cache', isNumber: true, isMinor: true, cell: formatHitRate },
+    { head: 'Running', isNumber: true, cell: formatRunning },
+    { head: 'Cache', isNumber: true, cell: formatHitRate },
   ]
 }
 
