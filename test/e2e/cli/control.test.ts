@@ -4,6 +4,7 @@ import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
+import { parse } from 'yaml'
 import { closeAfter, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { directory, gateway, SERVER, serving, type Serving } from './run.ts'
 import type { Outcome } from '../../fixtures/run-command.ts'
@@ -222,3 +223,16 @@ test('every command of docs/commands.md does what it says', { skip: skip || !has
 function hasCurl(): boolean {
   return spawnSync('curl', ['--version']).status === 0
 }
+
+test('ui without a dashboard prints the lines that enable it', { skip }, async t => {
+  const { run, json, cwd, web } = await running(t)
+  const off = await run('ui', '--no-open')
+  const { add } = await json('ui', '--no-open')
+  const [line = ''] = add as string[]
+  assert.ok(off.code === 1 && off.stdout.includes(line), off.stdout)
+
+  await writeFile(join(cwd, 'gateway.yaml'), configOf(web, parse(line) as object))
+  await run('reload')
+
+  assert.match((await run('ui', '--no-open')).stdout, /^http:\S+\/ui\/#token=\S+\n$/)
+})
