@@ -1,4 +1,4 @@
-import { EXIT_CODES, getExitCode } from '../src/errors/exit-codes.ts'
+import { EXIT_CODES, getExitCode } from '../src/errors/table.ts'
 import { mergeErrorTables } from '../src/gateway/builtins.ts'
 
 const HEADER = `<!-- Generated from src/errors and plugins/*/errors.ts by \`npm run gen\`. Do not edit. -->

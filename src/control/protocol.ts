@@ -3,7 +3,7 @@ import type { Log } from '../api/index.ts'
 import { findErrorEntry, GatewayError, gatewayError } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { getExitCode } from '../errors/exit-codes.ts'
+import { getExitCode } from '../errors/table.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 
 /** Path prefix; `/v1/cache.purge` runs the verb `cache.purge`. */

@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/flags'
-import { FINDINGS_EXIT_CODE } from '../../errors/exit-codes.ts'
+import { FINDINGS_EXIT_CODE } from '../../errors/table.ts'
 import {
   CALLER_FLAG,
   QUERY_FLAGS,

@@ -1,6 +1,6 @@
 import type { ErrorEntry, ErrorTable } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { EXIT_CODES, getExitCode } from '../../errors/exit-codes.ts'
+import { EXIT_CODES, getExitCode } from '../../errors/table.ts'
 import { mergeErrorTables } from '../../gateway/builtins.ts'
 import type { Plugin } from '../../plugin.ts'
 import { findSimilar } from '../../util/suggest.ts'

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { toOneLine, plural, truncateText } from '../../util/plain-text.ts'
-import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
+import { INCOMPLETE_EXIT_CODE } from '../../errors/table.ts'
 import { formatDiff } from './connect.ts'
 import type { Host, TerminalOutput, Terminal } from '../output/terminal.ts'
 import { promptForConsent } from '../output/prompt.ts'

@@ -1,6 +1,6 @@
 import { dirname, relative, resolve } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
-import { INCOMPLETE_EXIT_CODE } from '../../errors/exit-codes.ts'
+import { INCOMPLETE_EXIT_CODE } from '../../errors/table.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { findOwnCommand } from '../background/run-program.ts'
 import { findConfigFile, getStateDirectory } from '../load-source.ts'
