@@ -83,7 +83,7 @@ class Documents {
     return publish(request, CARD_TYPE, { $schema: CARD_SCHEMA, ...this.#describe(request, profile) })
   }
 
-  /** Lists the cards, without those of profiles for certain callers. */
+  /** Lists the cards, except for profiles with `principals`. */
   serveCatalog(request: HttpRequest): HttpReply {
     const isPublic = (profile: ProfileName): boolean =>
       profile === undefined || this.#config.profiles?.[profile]?.principals === undefined
@@ -142,13 +142,13 @@ function replyWithList(servers: readonly object[]): HttpReply {
 
 const PRIVATE = { 'cache-control': 'private, no-cache' }
 
-/** Lists the paths of one server's versions, as clients encode its name. */
+/** Lists the paths for one server's versions, as clients encode its name. */
 function listVersionPaths(name: string): string[] {
   const encoded = [encodeURIComponent(name), encodeURIComponent(name).replace('%2F', '%2f')]
   return encoded.flatMap(one => [`${REGISTRY_PATH}/${one}/versions`, `${REGISTRY_PATH}/${one}/versions/*`])
 }
 
-/** Reverses the labels of a host name; an address stays as it is. */
+/** Reverses a host name's labels; an address stays as it is. */
 function reverseHost(host: string): string {
   const plain = host.replaceAll(/[^A-Za-z0-9.-]/g, '-').replaceAll(/^-|-$/g, '')
   return /^[\d.]+$/.test(plain) ? plain : plain.split('.').reverse().join('.')
@@ -167,7 +167,7 @@ function listPaths(config: Config): Set<string> {
   return new Set(Object.keys(config.listeners).flatMap(name => getEndpointPath(config, name) ?? []))
 }
 
-/** Answers with a public document that browsers of other origins may read. */
+/** Answers with a public document that browsers may read from any origin. */
 function publish(request: HttpRequest, type: string, document: object): HttpReply {
   const etag = `"${createHash('sha256').update(JSON.stringify(document)).digest('base64url')}"`
   const headers = {

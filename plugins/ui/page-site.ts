@@ -17,7 +17,7 @@ interface PageSiteDeps {
   readonly hide: HideSecrets
   /** Replica name, in a cluster. */
   readonly replica: (() => string) | undefined
-  /** Environment of the configuration, if one is set. */
+  /** Configuration environment, if one is set. */
   readonly env: () => Promise<string | undefined>
 }
 

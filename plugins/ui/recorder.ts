@@ -217,7 +217,7 @@ type CallSample = Pick<CallRecord, 'at' | 'outcome' | 'upstream'> & {
 }
 
 const SPANS = Object.entries(FIGURE_SPANS)
-/** Most servers with figures of their own. */
+/** Maximum servers with their own figures. */
 const MAX_SERVERS = 100
 
 /** Call statistics by server and span; the empty name means all servers. */

@@ -10,7 +10,7 @@ export interface SessionInfo {
   /** True after login by a `gateway ui` link. */
   readonly isOwner: boolean
   readonly gateway: { readonly name: string; readonly version: string }
-  /** Environment of the configuration, as set by `--env`. */
+  /** Configuration environment, as set by `--env`. */
   readonly env?: string | undefined
   /** Replica name, in a cluster. */
   readonly replica?: string | undefined
@@ -43,7 +43,7 @@ export interface ServerRow {
   readonly protocol?: string
   readonly server?: string
   readonly pid?: number
-  /** Memory of its processes, in bytes. */
+  /** Memory used by its processes, in bytes. */
   readonly rss?: number
   readonly restarts?: number
   readonly inFlight?: number
@@ -55,14 +55,14 @@ export interface ServerRow {
   readonly findings?: readonly HealthFinding[]
 }
 
-/** A span of the charts, in equal intervals. */
+/** A chart span, in equal intervals. */
 export interface FigureSpan {
   readonly label: string
   readonly intervalMs: number
   readonly intervals: number
 }
 
-/** Spans of the charts, by name. */
+/** Chart spans by name. */
 export const FIGURE_SPANS: Readonly<Record<string, FigureSpan>> = {
   '15m': { label: '15 minutes', intervalMs: 10_000, intervals: 90 },
   '1h': { label: '1 hour', intervalMs: 60_000, intervals: 60 },
@@ -157,7 +157,7 @@ export interface ToolRow {
   readonly name: string
   readonly upstream: string
   readonly title: string
-  /** First sentence of the description. */
+  /** The description's first sentence. */
   readonly summary: string
   readonly isReadOnly: boolean
   readonly isDestructive: boolean

@@ -177,7 +177,7 @@ export const CONTROL_FLAGS = {
   ...JSON_FLAG,
 }
 
-/** Flag that names the caller of a request. */
+/** Flag that names a request's caller. */
 export const CALLER_FLAG = {
   as: string({
     parse: rejectEmpty,

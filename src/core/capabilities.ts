@@ -47,7 +47,7 @@ function getCapabilities({ upstream }: UpstreamNode): JsonObject {
   return upstream.server?.capabilities ?? {}
 }
 
-/** Finds the only upstream that announces the extension of an unknown method, or the only upstream at all. */
+/** Finds the only upstream that announces an unknown method's extension, or the only upstream at all. */
 export function findMethodOwner(graph: Graph, method: string, viewer: Viewer): string | undefined {
   const nodes = [...graph.upstreams.values()]
   const owners =

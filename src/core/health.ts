@@ -49,7 +49,7 @@ function findHiddenTools({ catalog, config, hooks }: Graph): HealthFinding[] {
     const plugins = [...new Set(hiding.map(({ plugin }) => plugin))].join(', ')
     return [finding('tools-hidden', { count: all.length, plugins, tool: all[0].exposed })]
   } catch {
-    // The error of the plugin is a finding itself.
+    // The plugin's error is a finding itself.
     return []
   }
 }

@@ -96,7 +96,7 @@ export interface GatewayDeps {
 
 /** A loaded configuration with its graph. */
 export interface Generation {
-  /** The configuration without the changes of plugins. */
+  /** The configuration without plugins' changes. */
   readonly written: LoadedConfig
   readonly loaded: LoadedConfig
   readonly graph: RuntimeGraph

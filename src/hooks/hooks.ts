@@ -50,7 +50,7 @@ export class Hooks {
   /** By method; unknown methods share one entry, so that peers cannot grow the map. */
   readonly #byMethod = new Map<string, MethodRunners>()
   #services: Services | undefined
-  /** Latest error of each tap that failed. */
+  /** Latest error by failed tap. */
   readonly failures = new Map<string, TapFailure>()
 
   /**

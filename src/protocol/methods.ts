@@ -122,7 +122,7 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
   ['tasks/list', { to: 'owner', era: 'legacy' }],
 ])
 
-/** Methods of extensions whose first part is not the last part of the extension's name. */
+/** Extension methods that do not begin with the last part of the extension's name. */
 const EXTENSION_METHODS: Readonly<Record<string, readonly string[] | undefined>> = {
   'io.modelcontextprotocol/skills': ['resources/directory/read'],
 }

@@ -179,7 +179,7 @@ test('the steps of the GitHub action run as they are written', { skip: process.p
   assert.equal(plan.status, 0, plan.stderr)
   assert.match(await readFile(join(cwd, 'summary.md'), 'utf8'), /files is started/)
   assert.equal(locked.status, 0, locked.stderr)
-  assert.equal(drifted.status, 1, drifted.stderr)
+  assert.equal(drifted.status, 6, drifted.stderr)
   assert.match(drifted.stdout, /^::error file=gateway\.lock,title=pin-changed::/m)
   assert.equal(invalid.status, 3)
   assert.match(

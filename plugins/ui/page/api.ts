@@ -3,7 +3,7 @@ import type { Event, Json, LoginReply } from '../types.ts'
 /** Storage key for this browser's secret; specific to the origin and path. */
 const STORAGE_KEY = `tapgate-ui ${location.pathname}`
 const MAX_RECONNECT_DELAY_MS = 15_000
-/** Statuses of a proxy whose gateway does not answer. */
+/** Proxy statuses if the gateway does not answer. */
 const PROXY_FAILURES = [502, 504]
 const SESSION_ENDED_TEXT = 'Session expired, or the gateway was restarted: log in again.'
 

@@ -30,7 +30,7 @@ interface DetailProps {
   readonly children?: ComponentChildren
 }
 
-/** Details of a row. They take the focus, and return it to the row when they close. */
+/** Row details. They take the focus, and return it to the row when they close. */
 export function Detail({ label, title, actions, close, children }: DetailProps): ViewNode {
   const section = useRef<HTMLElement>(null)
   useLayoutEffect(() => section.current?.focus(), [])

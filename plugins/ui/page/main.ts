@@ -174,16 +174,14 @@ function Header({ me, current, isLive }: HeaderProps): ViewNode {
     </p>
     <nav aria-label="Pages">
       <ul>
-        ${PAGES
-          .filter(({ parent }) => parent === undefined)
-          .map(
-            ({ id, title }) =>
-              html`<li>
-                <a href=${formatHash(id)} aria-current=${getCurrent(id)}
-                  >${title}${id === 'approvals' && me.parts.includes(id) ? html`<${ApprovalCount} />` : null}</a
-                >
-              </li>`,
-          )}
+        ${PAGES.filter(({ parent }) => parent === undefined).map(
+          ({ id, title }) =>
+            html`<li>
+              <a href=${formatHash(id)} aria-current=${getCurrent(id)}
+                >${title}${id === 'approvals' && me.parts.includes(id) ? html`<${ApprovalCount} />` : null}</a
+              >
+            </li>`,
+        )}
       </ul>
     </nav>
     <div class="who">
@@ -205,7 +203,7 @@ function AwayBanner(): ViewNode {
   </p>`
 }
 
-/** Number of pending approvals, if any. */
+/** Counts pending approvals; nothing without any. */
 function ApprovalCount(): ViewNode {
   const { data } = useQuery<{ approvals: unknown[] }>(formatApiUrl('approvals'), APPROVAL_QUERY)
   const count = data?.approvals.length ?? 0

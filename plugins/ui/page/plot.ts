@@ -12,7 +12,7 @@ const EVERY_MS = 10_000
 const BYTES_OF_TOKEN = 3.6
 const WIDTH = 360
 const HEIGHT = 100
-/** Positions of the labels of an axis, from its start. */
+/** Label positions on an axis, from its start. */
 const VALUE_TICKS = [1, 0.5, 0]
 const TIME_TICKS = [0, 1 / 3, 2 / 3, 1]
 
@@ -23,7 +23,7 @@ interface PlotsProps {
   readonly servers?: readonly string[]
 }
 
-/** Charts of the calls to one server, or to all with an empty name, over a span to choose. */
+/** Charts for calls to one server, or to all with an empty name, over a selectable span. */
 export function Plots({ route, server, servers = [] }: PlotsProps): ViewNode {
   const name = route.params.get('span') ?? '1h'
   const span = FIGURE_SPANS[name] ?? FIGURE_SPANS['1h']
@@ -98,7 +98,7 @@ interface PlotLook {
   readonly series: readonly PlotSeries[]
   readonly text: (value: number) => string
   readonly summary: string
-  /** Smallest value at the top of the axis. */
+  /** Smallest value at the axis top. */
   readonly least: number
   /** True for sums, which are 0 without calls. */
   readonly isSum?: boolean
@@ -178,7 +178,7 @@ function createLinePath(values: PlotValues, top: number, isSum: boolean): string
   return splitIntoLines(values, top, isSum).map(formatPath).join('')
 }
 
-/** The line of no length makes an isolated point visible. */
+/** A line without length makes an isolated point visible. */
 function formatPath(points: readonly PlotPoint[]): string {
   return `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join('L')}h0`
 }

@@ -24,7 +24,7 @@ import { isAvailable } from '../serve/summary.ts'
 export interface QueryFlags extends ControlFlags, SourceFlags {
   /** Use a temporary gateway. */
   readonly fresh?: boolean | undefined
-  /** Caller of the requests; default: anonymous. */
+  /** The requests' caller; default: anonymous. */
   readonly as?: string | undefined
 }
 

@@ -60,7 +60,7 @@ function formatSarif(findings: readonly CommandFinding[], cwd: string): string {
 
 const SARIF_SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json'
 
-/** Workflow commands of GitHub Actions, which annotate the lines of a pull request. */
+/** Workflow commands for GitHub Actions, which annotate lines in a pull request. */
 function formatGithub(findings: readonly CommandFinding[], cwd: string): string {
   const rows = findings.map(({ rule, level, message, file, line, column }) => {
     const properties = {
@@ -82,7 +82,7 @@ function encodeProperty(text: string): string {
   return encodeCommand(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 }
 
-/** One test case per finding, of which errors have failed; a single passed one if there are none. */
+/** One test case per finding; errors are failures. A single passed one if there are none. */
 function formatJunit(findings: readonly CommandFinding[], cwd: string): string {
   const cases = findings.map(({ rule, level, message, file, line }) => {
     const place = file === undefined ? '' : `${formatPath(file, cwd)}${line === undefined ? '' : `:${line}`} `

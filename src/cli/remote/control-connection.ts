@@ -106,7 +106,7 @@ export interface PsOutput {
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
   readonly load?: Load
-  /** Replicas of the same cluster, including this one. */
+  /** Replicas in the same cluster, including this one. */
   readonly replicas?: readonly { readonly id: string; readonly address: string; readonly isSelf: boolean }[]
   /** Absent for an older gateway. */
   readonly health?: Health

@@ -21,13 +21,13 @@ const OPTIONAL_COLUMNS = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in f
 
 /** Of several local gateways, replicas need no choice: any one of them lists the others. */
 export async function requestPs(flags: ControlFlags, terminal: Terminal): Promise<PsOutput> {
-  const request = async (client: ControlClient): Promise<PsOutput> =>
+  const readStatus = async (client: ControlClient): Promise<PsOutput> =>
     (await client.request('ps')) as unknown as PsOutput
   try {
-    return await withControl(flags, terminal, request)
+    return await withControl(flags, terminal, readStatus)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'GW_MANY_GATEWAYS') throw error
-    const status = await withControl(flags, terminal, request, 'one').catch(() => undefined)
+    const status = await withControl(flags, terminal, readStatus, 'one').catch(() => undefined)
     if (status?.replicas === undefined || status.replicas.length < Number(error.fields['count'])) throw error
     return status
   }

@@ -9,7 +9,7 @@ import data from './clients.json' with { type: 'json' }
 export interface ClientDefinition {
   readonly name: string
   readonly title: string
-  /** True if it starts its servers without the PATH of a shell. */
+  /** True if it starts its servers without a shell's PATH. */
   readonly desktop?: boolean
   readonly format: 'json' | 'toml' | 'yaml'
   /** User settings by platform; `~` and `%APPDATA%` are expanded. */

@@ -49,7 +49,7 @@ export interface DetectedServer {
 
 export interface DetectionResult {
   readonly servers: readonly DetectedServer[]
-  /** Settings files with the names of their servers, without disabled ones. */
+  /** Settings files with their enabled servers' names. */
   readonly files: readonly { readonly client: string; readonly file: string; readonly servers: readonly string[] }[]
   readonly notes: readonly string[]
   /** Installed clients, with or without servers. */

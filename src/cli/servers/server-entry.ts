@@ -32,7 +32,7 @@ export interface EntryValues {
   readonly name: string
   /** A stdio entry's program and arguments. */
   readonly line: readonly string[]
-  /** The same with absolute paths, for clients without the PATH of a shell. */
+  /** The same with absolute paths, for clients without a shell's PATH. */
   readonly absoluteLine?: readonly string[]
   readonly url?: string
 }

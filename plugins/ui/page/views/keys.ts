@@ -15,13 +15,13 @@ const ACTIONS: Readonly<Record<string, string>> = {
   Escape: '.detail .close',
 }
 
-/** Text of a field; undefined for other elements. */
+/** Returns a field's text; undefined for other elements. */
 function getTypedText(target: EventTarget | null): string | undefined {
   const isField = target instanceof HTMLElement && target.matches('textarea, input:not([type=checkbox])')
   return isField ? (target as HTMLInputElement).value : undefined
 }
 
-/** Focuses the filter, or presses the button of a key. Escape keeps typed text. */
+/** Focuses the filter, or presses a key's button. Escape keeps typed text. */
 function handleKey(event: KeyboardEvent): void {
   const { key, ctrlKey, altKey, metaKey } = event
   const control = document.querySelector<HTMLElement>(ACTIONS[key] ?? 'none')
@@ -33,7 +33,7 @@ function handleKey(event: KeyboardEvent): void {
   else control.focus()
 }
 
-/** Handles the keys of all pages; the button lists them. */
+/** Handles the keys on all pages; the button lists them. */
 export function Keys(_: object): ViewNode {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {

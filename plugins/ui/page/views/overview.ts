@@ -171,7 +171,7 @@ function formatRunning({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} queued`
 }
 
-/** Its findings, or the problem, or what it is. */
+/** Its findings, its problem or its type. */
 export function ServerDetails({ row, acts }: { row: ServerRow; acts: boolean }): ViewNode {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
   if (findings.length > 0)

@@ -91,7 +91,7 @@ function ServerTools({ server }: { server: string }): ViewNode {
     />`
 }
 
-/** Recent stderr lines of a server process, followed while its end is in view. */
+/** Recent stderr lines from a server process, followed while its end is in view. */
 function ServerOutput({ name }: { name: string }): ViewNode {
   const { data, problem } = useQuery<{ lines: { at: number; text: string }[] }>(formatApiUrl('logs', { name }), {
     every: LOG_EVERY_MS,
