@@ -1,6 +1,5 @@
-import type { Config, Plugin, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import type { Config, Plugin, CommandCall, PluginCommands } from '../../src/plugin.ts'
 import { checkUiListeners } from './page-listeners.ts'
-import { GatewayError } from '../../src/plugin.ts'
 
 type UiOptions = NonNullable<Config['ui']>
 
@@ -32,19 +31,9 @@ const commands: PluginCommands = {
 }
 
 async function openPage(call: CommandCall): Promise<number> {
-  const link = await call.withGateway('running', ask => ask('ui.link').catch(explainMissing))
-  const lines = Array.isArray(link.add) ? link.add.map(line => `  ${String(line)}`) : []
-  call.print(link, () => [String(link.url ?? link.problem), ...lines])
+  const link = await call.withGateway('running', ask => ask('ui.link'))
+  call.print(link, () => [String(link.url ?? link.problem)])
   if (typeof link.url !== 'string') return EXIT_NO_PAGE
   if (call.flags['no-open'] !== true) call.openBrowser(link.url)
   return 0
-}
-
-/** Without the page, the control verb is unknown. */
-function explainMissing(error: unknown): JsonObject {
-  if (!(error instanceof GatewayError) || error.code !== 'GW_VERB_UNKNOWN') throw error
-  return {
-    problem: 'the dashboard is not enabled: add these lines to gateway.yaml, then run gateway reload',
-    add: ['ui: {}', 'listeners: { main: { type: http } } # unless it has an HTTP listener'],
-  }
 }

@@ -4,7 +4,6 @@ import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
-import { parse } from 'yaml'
 import { closeAfter, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { directory, gateway, SERVER, serving, type Serving } from './run.ts'
 import type { Outcome } from '../../fixtures/run-command.ts'
@@ -227,11 +226,12 @@ function hasCurl(): boolean {
 test('ui without a dashboard prints the lines that enable it', { skip }, async t => {
   const { run, json, cwd, web } = await running(t)
   const off = await run('ui', '--no-open')
-  const { add } = await json('ui', '--no-open')
-  const [line = ''] = add as string[]
-  assert.ok(off.code === 1 && off.stdout.includes(line), off.stdout)
+  const { error } = await json('ui', '--no-open')
+  assert.equal(off.code, 3)
+  assert.match(off.stderr, /"ui: \{\}"/)
+  assert.equal((error as { code: string }).code, 'GW_NOT_CONFIGURED')
 
-  await writeFile(join(cwd, 'gateway.yaml'), configOf(web, parse(line) as object))
+  await writeFile(join(cwd, 'gateway.yaml'), configOf(web, { ui: {} }))
   await run('reload')
 
   assert.match((await run('ui', '--no-open')).stdout, /^http:\S+\/ui\/#token=\S+\n$/)
