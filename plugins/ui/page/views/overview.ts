@@ -147,10 +147,10 @@ function createColumns(acts: boolean, again: () => void): Column<ServerRow>[] {
   }
   return [
     {
-      head: 'Server',
+      ...{ head: 'Server', sortBy: 'name' },
       cell: row => html`<a href=${formatHash('server', { name: row.name })}>${row.name}</a>`,
     },
-    { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },
+    { head: 'State', sortBy: 'state', cell: row => html`<${Badge} of=${row.state} />` },
     {
       head: 'Details',
       isText: true,
@@ -161,7 +161,7 @@ function createColumns(acts: boolean, again: () => void): Column<ServerRow>[] {
       head: 'Protocol',
       cell: row => html`<span class="whole">${row.protocol ?? row.type}</span>`,
     },
-    { head: 'Running', isNumber: true, cell: formatRunning },
+    { head: 'Running', isNumber: true, sortBy: 'inFlight', cell: formatRunning },
     { head: 'Cache', isNumber: true, cell: formatHitRate },
   ]
 }
