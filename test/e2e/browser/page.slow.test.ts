@@ -337,7 +337,7 @@ test(
       const { page } = await openIn(await startChromium(t), await made.link())
       const shown = async (client: string, label: string): Promise<string> => {
         await page.evaluate(`location.hash = '#/connect?client=${client}'`)
-        await page.locator('.snippet', { hasText: made.gateway.url }).first().waitFor()
+        await page.locator('h2', { hasText: new RegExp(`^${client.replace('-', ' ')}$`, 'i') }).waitFor()
         return (await page.getByLabel(label, { exact: true }).allInnerTexts()).join('')
       }
       const isKeyed = 'auth' in config

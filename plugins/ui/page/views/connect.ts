@@ -19,9 +19,9 @@ export function Connect(props: PageProps): ViewNode {
     <${Problem} of=${problem} />
     <div class="filters">
       <${Field} label="Client" value=${client?.name ?? ''} options=${clients.map(one => [one.name, one.title])} change=${(text: string) => updateParams(route, { client: text })} />
-      <${Field} label="URL" value=${target.url} hint="http://127.0.0.1:8080/mcp" change=${(text: string) => updateParams(route, { url: text })} />
+      <${Field} label="URL" value=${target?.url ?? ''} hint="http://127.0.0.1:8080/mcp" change=${(text: string) => updateParams(route, { url: text })} />
     </div>
-    ${client === undefined ? null : html`<${ConnectInstructions} of=${client} to=${target} />`}
+    ${client === undefined || target === undefined ? null : html`<${ConnectInstructions} of=${client} to=${target} />`}
   </${Page}>`
 }
 
@@ -34,18 +34,20 @@ interface Target {
   readonly isKeyed: boolean
 }
 
-function useTarget({ me, route }: PageProps): { target: Target; problem: ApiFailure | undefined } {
+/** Gateway of the page; undefined while loading. */
+function useTarget({ me, route }: PageProps): { target?: Target; problem: ApiFailure | undefined } {
   const { data, problem } = useQuery<Overview>(formatApiUrl('overview'))
-  const { data: auth } = useQuery<ConfigValues>(formatApiUrl('config', { search: '/auth/' }))
-  const listeners = data?.listeners.filter(({ type, url }) => type === 'http' && url !== undefined) ?? []
+  const { data: auth, problem: authProblem } = useQuery<ConfigValues>(formatApiUrl('config', { search: '/auth/' }))
+  if (data === undefined || auth === undefined) return { problem: problem ?? authProblem }
+  const listeners = data.listeners.filter(({ type, url }) => type === 'http' && url !== undefined)
   const url = route.params.get('url') ?? listeners[0]?.url ?? ''
   const listener = listeners.find(one => one.url === url)?.name
-  const target = { name: me.gateway.name, url, file: auth?.file ?? 'gateway.yaml' }
-  return { target: { ...target, isKeyed: needsKey(auth?.values, listener) }, problem }
+  const isKeyed = needsKey(auth.values, listener)
+  return { target: { name: me.gateway.name, url, file: auth.file ?? 'gateway.yaml', isKeyed }, problem }
 }
 
 /** True if API keys are configured, for all listeners or for this one. */
-function needsKey(auth: readonly ConfigValue[] = [], listener: string | undefined): boolean {
+function needsKey(auth: readonly ConfigValue[], listener: string | undefined): boolean {
   const covered = auth.filter(({ pointer }) => pointer.startsWith('/auth/listeners')).flatMap(({ value }) => value)
   const hasKeys = auth.some(({ pointer }) => pointer.startsWith('/auth/keys'))
   return hasKeys && (covered.length === 0 || covered.includes(listener))
