@@ -192,6 +192,7 @@ export function formatBytes(value: number): string {
 }
 
 export function formatDuration(ms: number): string {
+  if (ms === 0) return '0 ms'
   if (ms < 1) return `${Math.round(ms * 1000)} µs`
   if (ms < 10) return `${ms.toFixed(1)} ms`
   if (ms < 1000) return `${Math.round(ms)} ms`

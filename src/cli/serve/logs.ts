@@ -88,7 +88,7 @@ export async function logWhenSettled(
   for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
   if (err.width === undefined || config.log.format === 'json')
     return log.info('serving', createSummaryFields(inspection))
-  const about = { name: config.server.name, asksForKey: config.auth !== undefined }
+  const about = { asksForKey: config.auth !== undefined }
   for (const line of formatSummary(inspection, about, err)) err.line(line)
 }
 

@@ -13,14 +13,13 @@ export const NOUNS: Readonly<Record<Kind, string>> = {
 }
 
 interface SummaryOptions {
-  readonly name: string
   readonly asksForKey: boolean
 }
 
 /** Formats served upstreams and connection commands. */
 export function formatSummary(
   inspection: Inspection,
-  { name, asksForKey }: SummaryOptions,
+  { asksForKey }: SummaryOptions,
   output: TerminalOutput,
 ): string[] {
   const url = inspection.listeners.find(listener => listener.url !== undefined)?.url
@@ -30,7 +29,7 @@ export function formatSummary(
     ...formatTable(rows, withoutWidth(output), 2),
     ...formatWithheldCount(inspection, output),
     '',
-    ...(url === undefined ? [] : formatClientHint(name, url, asksForKey, output)),
+    ...(url === undefined ? [] : formatClientHint(url, asksForKey, output)),
   ]
 }
 
@@ -88,14 +87,14 @@ function formatWithheldCount({ withheld }: Inspection, output: TerminalOutput): 
   return [output.paint('yellow', `  ${text}`)]
 }
 
-function formatClientHint(name: string, url: string, asksForKey: boolean, output: TerminalOutput): string[] {
+function formatClientHint(url: string, asksForKey: boolean, output: TerminalOutput): string[] {
   const key = asksForKey ? ' --header "Authorization: Bearer <key>"' : ''
   const hint = '  <key> is an API key (gateway key new --name <name>) or a token of the configured issuer.'
   return [
     `  ${output.paint('bold', url)}`,
     '',
     output.paint('dim', '  Connect a client:'),
-    `    claude mcp add --transport http ${name} ${url}${key}`,
+    `    claude mcp add --transport http gateway ${url}${key}`,
     ...(asksForKey ? [output.paint('dim', hint)] : []),
     '',
   ]

@@ -9,7 +9,7 @@ const OUT = outputTo()
 /** What is shown of a gateway with this at its beginning. */
 function summaryOf(more: Partial<Inspection>, asksForKey: boolean): string[] {
   const nothing = { upstreams: [], listeners: [], catalog: [], withheld: [], unmatched: [], plugins: [], hooks: {} }
-  return formatSummary({ ...nothing, ...more }, { name: 'gw', asksForKey }, OUT)
+  return formatSummary({ ...nothing, ...more }, { asksForKey }, OUT)
 }
 
 test('a server that starts still is not said to offer nothing', () => {

@@ -43,7 +43,7 @@ function useTarget({ me, route }: PageProps): { target?: Target; problem: ApiFai
   const url = route.params.get('url') ?? listeners[0]?.url ?? ''
   const listener = listeners.find(one => one.url === url)?.name
   const isKeyed = needsKey(auth.values, listener)
-  return { target: { name: me.gateway.name, url, file: auth.file ?? 'gateway.yaml', isKeyed }, problem }
+  return { target: { name: 'gateway', url, file: auth.file ?? 'gateway.yaml', isKeyed }, problem }
 }
 
 /** True if API keys are configured, for all listeners or for this one. */
