@@ -30,6 +30,17 @@ test('an image runs no install script, installs named versions alone, and has no
   }
 })
 
+test('the labels name the package, its version, and its entry in the MCP registry', () => {
+  const { version, license, mcpName } = JSON.parse(read('package.json')) as Record<string, string>
+  const labels = last('runtime', 'LABEL') ?? ''
+  const args = instructionsOf('runtime').filter(({ name }) => name === 'ARG')
+
+  assert.ok(labels.includes(`io.modelcontextprotocol.server.name="${String(mcpName)}"`), labels)
+  assert.ok(labels.includes(`org.opencontainers.image.licenses="${String(license)}"`), labels)
+  assert.match(labels, /org\.opencontainers\.image\.version="\$\{VERSION\}"/)
+  assert.ok(args.some(({ text }) => text === `VERSION=${String(version)}`))
+})
+
 for (const image of ['runtime', 'tools'])
   test(`${image}: nobody in particular, one volume, its own signal and its own command for its health`, () => {
     assert.equal(last(image, 'USER'), '10001:10001')
