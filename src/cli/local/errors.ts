@@ -41,7 +41,9 @@ export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): st
     )
   const { code, text, hint, http, rpc } = only
   const exit = getExitCode(only)
-  const facts = Object.entries({ 'exit code': `${exit}: ${EXIT_CODES[exit] ?? ''}`, HTTP: http, 'JSON-RPC': rpc })
+  // Errors that no command reports have none.
+  const exitCode = exit === 1 && only.exit === undefined ? undefined : `${exit}: ${EXIT_CODES[exit] ?? ''}`
+  const facts = Object.entries({ 'exit code': exitCode, HTTP: http, 'JSON-RPC': rpc })
   return [
     `${out.paint('bold', code)} ${text}`,
     hint,
