@@ -1,5 +1,6 @@
 import { activity } from '../../plugins/activity/index.ts'
 import { agents } from '../../plugins/agents/index.ts'
+import { apps } from '../../plugins/apps/index.ts'
 import { approve } from '../../plugins/approve/index.ts'
 import { audit } from '../../plugins/audit/index.ts'
 import { auth } from '../../plugins/auth/index.ts'
@@ -23,6 +24,7 @@ import { rest } from '../../plugins/rest/index.ts'
 import { routing } from '../../plugins/routing/index.ts'
 import { shape } from '../../plugins/shape/index.ts'
 import { sessionHeaders } from '../../plugins/session-headers/index.ts'
+import { skills } from '../../plugins/skills/index.ts'
 import { surface } from '../../plugins/surface/index.ts'
 import { toolFilter } from '../../plugins/tool-filter/index.ts'
 import { tracing } from '../../plugins/tracing/index.ts'
@@ -75,6 +77,8 @@ export const builtins: readonly Plugin<never>[] = [
   forwardHeaders,
   rest,
   discovery,
+  skills,
+  apps,
   // Before redaction in call order: answers pass in reverse, so it stores redacted results.
   shape,
   // After renaming, and outside all plugins that answer for a server: only policies reject unauthorized calls.

@@ -6,6 +6,8 @@ import { TASKS } from './convert.ts'
 
 /** MCP Apps adds no methods, only resources and `_meta`, which are forwarded from any upstream. */
 const APPS = 'io.modelcontextprotocol/ui'
+/** Extensions of several servers that pass: their targets are known. */
+const SHARED = [APPS, 'io.modelcontextprotocol/skills']
 
 /** First legacy version with URL elicitation and with tools in sampling. */
 const RICH_SINCE = '2025-11-25'
@@ -94,7 +96,7 @@ export function filterExtensions(
 ): JsonObject | undefined {
   if (!isObject(capabilities.extensions)) return undefined
   const passed = Object.entries(capabilities.extensions).filter(
-    ([name]) => name === APPS || (name !== TASKS && hasOneUpstream(name)),
+    ([name]) => SHARED.includes(name) || (name !== TASKS && hasOneUpstream(name)),
   )
   return passed.length === 0 ? undefined : Object.fromEntries(passed)
 }

@@ -1,0 +1,37 @@
+const SCHEME = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is
+const EXPOSED = /^skill:\/\/([a-z][a-z0-9-]*)\/(.*)$/is
+/** A path that begins with another scheme: `github:/owner/repository/…`. */
+const INNER = /^([a-z][a-z0-9+.-]*):\/(.*)$/is
+
+/** Returns the URI that clients see: `skill://refunds/SKILL.md` of `crm` becomes `skill://crm/refunds/SKILL.md`. */
+export function toExposedUri(upstream: string, uri: string): string {
+  const [, scheme = '', rest = ''] = SCHEME.exec(uri) ?? []
+  if (scheme === '') return uri
+  const isPlain = scheme.toLowerCase() === 'skill' && !INNER.test(rest)
+  return `skill://${upstream}/${isPlain ? rest : `${scheme}:/${rest}`}`
+}
+
+/** Returns the upstream and its own URI; undefined if the URI has another form. */
+export function toOriginalUri(uri: unknown): { readonly upstream: string; readonly uri: string } | undefined {
+  const [, upstream, path = ''] = (typeof uri === 'string' ? EXPOSED.exec(uri) : null) ?? []
+  if (upstream === undefined) return undefined
+  const [, scheme, rest = ''] = INNER.exec(path) ?? []
+  return { upstream, uri: scheme === undefined ? `skill://${path}` : `${scheme}://${rest}` }
+}
+
+/** Formats the cursor of an upstream's page; without its own cursor, of its first page. */
+export function formatCursor(upstream: string, cursor?: string): string {
+  return cursor === undefined ? upstream : `${upstream}:${cursor}`
+}
+
+/** Parses a cursor; empty if it is missing or names no upstream, which begins again. */
+export function parseCursor(
+  cursor: unknown,
+  names: readonly string[],
+): { readonly upstream?: string; readonly cursor?: string } {
+  if (typeof cursor !== 'string') return {}
+  const at = cursor.indexOf(':')
+  const upstream = at < 0 ? cursor : cursor.slice(0, at)
+  if (!names.includes(upstream)) return {}
+  return at < 0 ? { upstream } : { upstream, cursor: cursor.slice(at + 1) }
+}

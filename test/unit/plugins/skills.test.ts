@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { formatCursor, parseCursor, toExposedUri, toOriginalUri } from '../../../plugins/skills/skill-uris.ts'
+import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
+
+const NAME = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
+const URI = fc.stringMatching(/^(skill|github|repo\+x):\/\/[a-z0-9:.]{0,6}(\/[a-z0-9:.-]{1,6}){0,3}\/SKILL\.md$/)
+/** Those that servers accept in a request. */
+const READABLE = fc.stringMatching(/^(skill|github):\/\/[a-z0-9]{1,6}(\/[a-z][a-z0-9-]{0,5}){0,3}\/SKILL\.md$/)
+const EXTENSION = { extensions: { 'io.modelcontextprotocol/skills': {} } }
+
+test('every URI is found again, and the URIs of two servers never are the same', () => {
+  fc.assert(
+    fc.property(NAME, NAME, URI, (one, other, uri) => {
+      assert.deepEqual(toOriginalUri(toExposedUri(one, uri)), { upstream: one, uri })
+      if (one !== other) assert.notEqual(toExposedUri(one, uri), toExposedUri(other, uri))
+    }),
+    { numRuns: 2000 },
+  )
+  assert.equal(toExposedUri('crm', 'skill://refunds/SKILL.md'), 'skill://crm/refunds/SKILL.md')
+})
+
+test('a cursor names its server and keeps its own cursor; an unknown one begins again', () => {
+  assert.deepEqual(parseCursor(formatCursor('a', 'x:y'), ['a']), { upstream: 'a', cursor: 'x:y' })
+  assert.deepEqual(parseCursor(formatCursor('a'), ['a']), { upstream: 'a' })
+  assert.deepEqual(parseCursor('b:1', ['a']), {})
+})
+
+test('with 200 pairs of equal URIs on two servers every read reaches the server that it names', async t => {
+  const uris = new Set(fc.sample(READABLE, { numRuns: 200, seed: 7 }))
+  const offer = (from: string) =>
+    testUpstream({
+      capabilities: EXTENSION,
+      resources: Object.fromEntries([...uris].map(uri => [uri, `${from} ${uri}`])),
+    })
+  const [a, b] = [closeAfter(t, await offer('a')), closeAfter(t, await offer('b'))]
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  let wrong = 0
+  for (const uri of uris)
+    for (const upstream of ['a', 'b']) {
+      const { result } = await client.request('resources/read', { uri: toExposedUri(upstream, uri) })
+      if (!JSON.stringify(result).includes(`"${upstream} ${uri}"`)) wrong++
+    }
+
+  assert.equal(wrong, 0)
+})
+
+test('a server whose list of skills fails does not hide those of the others', async t => {
+  const broken = closeAfter(
+    t,
+    await testUpstream({
+      capabilities: EXTENSION,
+      methods: { 'skills/list': () => ({ code: -32603, message: 'no' }) },
+    }),
+  )
+  const fine = closeAfter(
+    t,
+    await testUpstream({
+      capabilities: EXTENSION,
+      methods: {
+        'skills/list': () => ({ skills: [{ uri: 'skill://x/SKILL.md' }], ttlMs: 0, cacheScope: 'private' }),
+      },
+    }),
+  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { broken, fine } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const first = await client.request('skills/list')
+  const second = await client.request('skills/list', { cursor: (first.result as { nextCursor: string }).nextCursor })
+
+  assert.deepEqual((first.result as { skills: unknown }).skills, [])
+  assert.match(JSON.stringify(second.result), /skill:\/\/fine\/x\/SKILL\.md/)
+})
