@@ -17,7 +17,8 @@ test('clients of both eras run scripts in a built gateway on a pipe', async t =>
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
   const args = [LAUNCHER, 'serve', '--config', join(cwd, 'gateway.yaml')]
   const upstreams = { own: { type: 'stdio', command: process.execPath, args, prefix: '' } }
-  const gateway = closeAfter(t, await testGateway({ config: { upstreams } }))
+  // A client with the name of the inner gateway would get its full list.
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams, server: { name: 'outer' } } }))
   for (const era of ['legacy', 'modern'] as const) {
     const client = closeAfter(t, await testClient(gateway, { era }))
     const { result } = await client.request('tools/list')
