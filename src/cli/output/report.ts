@@ -85,11 +85,11 @@ function encodeProperty(text: string): string {
 /** One test case per finding; errors are failures. A single passed one if there are none. */
 function formatJunit(findings: readonly CommandFinding[], cwd: string): string {
   const cases = findings.map(({ rule, level, message, file, line }) => {
-    const place = file === undefined ? '' : `${formatPath(file, cwd)}${line === undefined ? '' : `:${line}`} `
+    const place = file === undefined ? [] : [`${formatPath(file, cwd)}${line === undefined ? '' : `:${line}`}`]
     const text = encodeXml(message)
     const result =
       level === 'error' ? `<failure type="error" message="${text}"/>` : `<system-out>${level}: ${text}</system-out>`
-    return `  <testcase classname="${encodeXml(rule)}" name="${encodeXml(place)}${text}">${result}</testcase>`
+    return `  <testcase classname="${encodeXml(rule)}" name="${encodeXml([...place, message].join(' '))}">${result}</testcase>`
   })
   const rows = cases.length === 0 ? ['  <testcase classname="tapgate" name="no problems"/>'] : cases
   const failures = findings.filter(({ level }) => level === 'error').length
