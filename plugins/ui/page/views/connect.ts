@@ -26,8 +26,10 @@ export function Connect(props: PageProps): ViewNode {
 }
 
 /** Gateway that a client connects to. */
+/** Name of the entry in each client. */
+const NAME = 'gateway'
+
 interface Target {
-  readonly name: string
   readonly url: string
   /** Configuration file. */
   readonly file: string
@@ -35,7 +37,7 @@ interface Target {
 }
 
 /** Gateway of the page; undefined while loading. */
-function useTarget({ me, route }: PageProps): { target?: Target; problem: ApiFailure | undefined } {
+function useTarget({ route }: PageProps): { target?: Target; problem: ApiFailure | undefined } {
   const { data, problem } = useQuery<Overview>(formatApiUrl('overview'))
   const { data: auth, problem: authProblem } = useQuery<ConfigValues>(formatApiUrl('config', { search: '/auth/' }))
   if (data === undefined || auth === undefined) return { problem: problem ?? authProblem }
@@ -43,7 +45,7 @@ function useTarget({ me, route }: PageProps): { target?: Target; problem: ApiFai
   const url = route.params.get('url') ?? listeners[0]?.url ?? ''
   const listener = listeners.find(one => one.url === url)?.name
   const isKeyed = needsKey(auth.values, listener)
-  return { target: { name: 'gateway', url, file: auth.file ?? 'gateway.yaml', isKeyed }, problem }
+  return { target: { url, file: auth.file ?? 'gateway.yaml', isKeyed }, problem }
 }
 
 /** True if API keys are configured, for all listeners or for this one. */
@@ -73,7 +75,7 @@ function ConnectInstructions({ of, to }: { of: ClientSpec; to: Target }): ViewNo
     }
     <h3>Manually</h3>
     <p class="soft">In <code>${of.user[getPlatform()] ?? of.user.linux}</code></p>
-    <${Snippet} text=${formatEntry(of, to.name, createEntry(of, to, isByUrl))} label="Entry" />
+    <${Snippet} text=${formatEntry(of, NAME, createEntry(of, to, isByUrl))} label="Entry" />
     ${of.note === undefined ? null : html`<p>${of.note}</p>`}
   </section>`
 }
@@ -98,7 +100,7 @@ function formatCommand(of: ClientSpec, to: Target, isByUrl: boolean): string | u
 function createEntry(of: ClientSpec, to: Target, isByUrl: boolean): Record<string, unknown> {
   const args = ['attach', '-c', to.file]
   const values: Readonly<Record<string, unknown>> = {
-    ...{ $name: to.name, $url: to.url, $command: 'gateway' },
+    ...{ $name: NAME, $url: to.url, $command: 'gateway' },
     ...{ $args: args, $line: ['gateway', ...args] },
   }
   const entry = Object.entries(isByUrl ? (of.http ?? {}) : of.stdio).map(([key, value]) => [
