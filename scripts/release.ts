@@ -22,7 +22,10 @@ const manifest = readManifest()
 const tag = `v${manifest.version}`
 const repository = manifest.homepage.replace('#readme', '')
 const tarball = join(output, `tapgate-${manifest.version}.tgz`)
-const image = process.env.IMAGE ?? 'tapgate'
+// A variable that is not set is empty in a workflow.
+const image = process.env.IMAGE || 'tapgate'
+/** A version such as 1.0.0-rc.1 does not become the latest. */
+const isPrerelease = manifest.version.includes('-')
 
 const STEPS: Readonly<Record<string, () => void>> = {
   check: () => {
@@ -41,7 +44,9 @@ const STEPS: Readonly<Record<string, () => void>> = {
   notes: () => write('notes.md', formatNotes(listSubjects())),
   installers: writeInstallers,
   checksums: () => {
-    const files = readdirSync(output).filter(name => name !== 'SHA256SUMS' && statSync(join(output, name)).isFile())
+    const files = readdirSync(output).filter(
+      name => !['SHA256SUMS', 'notes.md'].includes(name) && statSync(join(output, name)).isFile(),
+    )
     write(
       'SHA256SUMS',
       files
@@ -58,7 +63,15 @@ const STEPS: Readonly<Record<string, () => void>> = {
       join(output, 'SHA256SUMS.sigstore.json'),
       join(output, 'SHA256SUMS'),
     ]),
-  npm: () => publish('npm', ['publish', tarball, '--provenance', '--access', 'public']),
+  npm: () =>
+    publish('npm', [
+      'publish',
+      tarball,
+      '--provenance',
+      '--access',
+      'public',
+      ...(isPrerelease ? ['--tag', 'next'] : []),
+    ]),
   image: () => {
     const revision = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim()
     const labels = [`VERSION=${manifest.version}`, `REVISION=${revision}`].flatMap(arg => ['--build-arg', arg])
@@ -67,10 +80,8 @@ const STEPS: Readonly<Record<string, () => void>> = {
       ['runtime', ''],
       ['tools', '-tools'],
     ] as const) {
-      const names = [`${image}:${manifest.version}${suffix}`, `${image}:latest${suffix}`].flatMap(name => [
-        '--tag',
-        name,
-      ])
+      const versions = [manifest.version, ...(isPrerelease ? [] : ['latest'])]
+      const names = versions.map(one => `${image}:${one}${suffix}`).flatMap(name => ['--tag', name])
       const attestations = ['--provenance=true', '--sbom=true', '--push', '.']
       publish('docker', [
         'buildx',
@@ -96,6 +107,7 @@ const STEPS: Readonly<Record<string, () => void>> = {
       'create',
       tag,
       '--verify-tag',
+      ...(isPrerelease ? ['--prerelease'] : []),
       '--title',
       tag,
       '--notes-file',

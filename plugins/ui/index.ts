@@ -32,7 +32,8 @@ const commands: PluginCommands = {
 
 async function openPage(call: CommandCall): Promise<number> {
   const link = await call.withGateway('running', ask => ask('ui.link'))
-  call.print(link, () => [String(link.url ?? link.problem)])
+  const lines = Array.isArray(link.add) ? link.add.map(line => `  ${String(line)}`) : []
+  call.print(link, () => [String(link.url ?? link.problem), ...lines])
   if (typeof link.url !== 'string') return EXIT_NO_PAGE
   if (call.flags['no-open'] !== true) call.openBrowser(link.url)
   return 0

@@ -18,7 +18,6 @@ interface UiState {
   readonly browsers: Browsers
   readonly trials: ToolTrials
   readonly recorder: Recorder
-  /** Listener URLs by name. */
   /** Generations that use it. */
   generations: number
 }

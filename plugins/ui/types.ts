@@ -103,7 +103,6 @@ export interface FigureAnswer {
   readonly figures: readonly Figures[]
 }
 
-/** Phase durations in milliseconds, and attempt count. */
 /** Milliseconds in the server and at the client; the rest of the call's duration is the gateway's. */
 export interface Timing {
   readonly upstream: number

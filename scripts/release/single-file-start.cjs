@@ -1,8 +1,8 @@
 // The main program of the single file: unpacks its files at the first start, then runs the command line from them.
-const { existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } = require('node:fs')
+const { chmodSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs')
 const { tmpdir } = require('node:os')
 const { dirname, join } = require('node:path')
-const { getRawAsset } = require('node:sea')
+const { getAsset, getRawAsset } = require('node:sea')
 const { pathToFileURL } = require('node:url')
 const { constants, Script } = require('node:vm')
 const { zstdDecompressSync } = require('node:zlib')
@@ -22,44 +22,55 @@ load(pathToFileURL(launcher).href).catch(error => {
   process.exitCode = 1
 })
 
-/** Returns the directory with the files, which only this user can write. */
+/** Returns the directory with the files, in one that only this user can write. */
 function findDirectory() {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env
-  const base = XDG_CACHE_HOME || (HOME && join(HOME, '.cache')) || LOCALAPPDATA
-  const directory = base && join(base, 'tapgate', `files-${DIGEST}`)
-  try {
-    if (directory && isUnpacked(directory)) return directory
-    if (directory) return unpack(dirname(directory), directory)
-  } catch {
-    // A read-only home: a temporary directory serves as well.
-  }
-  const temporary = join(tmpdir(), `tapgate-${process.getuid?.() ?? ''}-files-${DIGEST}`)
-  return isUnpacked(temporary) ? temporary : unpack(tmpdir(), temporary)
+  const cache = XDG_CACHE_HOME || (HOME && join(HOME, '.cache')) || LOCALAPPDATA
+  // A read-only home: a temporary directory serves as well.
+  const parents = [...(cache ? [join(cache, 'tapgate')] : []), join(tmpdir(), `tapgate-${process.getuid?.() ?? ''}`)]
+  let problem
+  for (const parent of parents)
+    try {
+      makePrivate(parent)
+      return provideFiles(parent)
+    } catch (error) {
+      problem = error
+    }
+  throw problem
 }
 
-function isUnpacked(directory) {
-  if (!existsSync(join(directory, 'bin', 'run.js'))) return false
+function makePrivate(directory) {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (process.getuid === undefined) return
   const found = lstatSync(directory)
-  return process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0)
+  if (!found.isDirectory() || found.uid !== process.getuid())
+    throw new Error(`${directory} belongs to another user: set XDG_CACHE_HOME to a directory of your own`)
+  if ((found.mode & 0o022) !== 0) chmodSync(directory, 0o700)
 }
 
-/** Unpacks next to the target and renames, so that a start that runs at the same time finds all files or none. */
-function unpack(parent, target) {
-  mkdirSync(parent, { recursive: true, mode: 0o700 })
-  const part = mkdtempSync(join(parent, 'files-'))
+/** Unpacks what is missing, for example after a cleaner deleted old files. */
+function provideFiles(parent) {
+  const target = join(parent, `files-${DIGEST}`)
+  const sizes = JSON.parse(getAsset('sizes', 'utf8'))
+  if (isComplete(target, sizes)) return target
+  const part = mkdtempSync(join(parent, 'part-'))
   const bytes = zstdDecompressSync(Buffer.from(getRawAsset('files')))
-  let at = bytes.indexOf('\n')
-  const sizes = JSON.parse(bytes.toString('utf8', 0, at++))
+  let at = 0
   for (const [file, size] of sizes) {
     mkdirSync(dirname(join(part, file)), { recursive: true })
     writeFileSync(join(part, file), bytes.subarray(at, (at += size)))
   }
+  // Renamed as a whole, so that a start that runs at the same time finds all files or none.
   try {
+    rmSync(target, { recursive: true, force: true })
     renameSync(part, target)
-    return target
-  } catch {
-    if (!isUnpacked(target)) return part
-    rmSync(part, { recursive: true })
-    return target
+  } catch (error) {
+    rmSync(part, { recursive: true, force: true })
+    if (!isComplete(target, sizes)) throw error
   }
+  return target
+}
+
+function isComplete(directory, sizes) {
+  return sizes.every(([file, size]) => statSync(join(directory, file), { throwIfNoEntry: false })?.size === size)
 }

@@ -1,17 +1,7 @@
 // Builds one executable: Node with the packed package and what it needs inside. Node.js docs, "Single executable applications".
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  copyFileSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -30,9 +20,11 @@ export function buildSingleFile(tarball: string, name: string, output: string): 
     const files = stage(tarball, join(directory, 'package'))
     const config = join(directory, 'config.json')
     const blob = join(directory, 'program.blob')
-    writeFileSync(join(directory, 'files.zst'), packFiles(join(directory, 'package'), files))
+    const contents = files.map(file => readFileSync(join(directory, 'package', file)))
+    writeFileSync(join(directory, 'files.zst'), zstdCompressSync(Buffer.concat(contents)))
+    writeFileSync(join(directory, 'sizes'), JSON.stringify(files.map((file, at) => [file, contents[at]?.length])))
     writeFileSync(join(directory, 'start.cjs'), startProgram(join(directory, 'files.zst')))
-    const assets = { files: join(directory, 'files.zst') }
+    const assets = { files: join(directory, 'files.zst'), sizes: join(directory, 'sizes') }
     const program = { main: join(directory, 'start.cjs'), output: blob, disableExperimentalSEAWarning: true, assets }
     writeFileSync(config, JSON.stringify({ ...program, execArgv: ['--disable-warning=ExperimentalWarning'] }))
     execFileSync(process.execPath, ['--experimental-sea-config', config], { stdio: 'ignore' })
@@ -55,7 +47,7 @@ function stage(tarball: string, target: string): string[] {
   execFileSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1'])
   const root = dirname(createRequire(import.meta.url).resolve('../../package.json'))
   const copied = listRuntimePackages().flatMap(({ path }) =>
-    globSync('**/*.{js,cjs,mjs,json,wasm}', { cwd: join(root, path) })
+    globSync(['**/*.{js,cjs,mjs,json,wasm}', '{LICENSE,LICENCE,License,license,NOTICE}*'], { cwd: join(root, path) })
       .filter(file => !file.startsWith('node_modules'))
       .map(file => join(path, file)),
   )
@@ -68,13 +60,6 @@ function stage(tarball: string, target: string): string[] {
     .map(entry => relative(target, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
     .filter(file => !/\.d\.[cm]?ts$|\.map$/.test(file))
     .sort()
-}
-
-/** Packs files as one line of JSON with their sizes, followed by their contents. */
-function packFiles(directory: string, files: readonly string[]): Buffer {
-  const sizes = files.map(file => [file, statSync(join(directory, file)).size])
-  const contents = files.map(file => readFileSync(join(directory, file)))
-  return zstdCompressSync(Buffer.concat([Buffer.from(`${JSON.stringify(sizes)}\n`), ...contents]))
 }
 
 /** The starting program, which names the directory of the files by their digest. */

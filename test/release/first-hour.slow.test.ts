@@ -146,6 +146,7 @@ test('the steps of the GitHub action run as they are written', { skip: process.p
   const git = (...args: string[]) =>
     run('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd })
   await run('chmod', ['+x', join(bin, 'tapgate')])
+  await writeFile(join(cwd, 'gateway.prod.yaml'), 'log: { level: warn }\n')
   await git('init', '--quiet')
   await git('add', '.')
   await git('commit', '--quiet', '--message', 'first')
@@ -156,10 +157,15 @@ test('the steps of the GitHub action run as they are written', { skip: process.p
     ...{ PATH: `${bin}:${process.env.PATH ?? ''}`, HOME: cwd, CONFIG: 'gateway.yaml', GATEWAY_ENV: '' },
     ...{ BASE: stdout.trim(), GITHUB_STEP_SUMMARY: join(cwd, 'summary.md') },
   }
-  const step = (name: string) => {
+  const step = (name: string, GATEWAY_ENV = '') => {
     const script = runs.steps.find(one => one.name === name)?.run ?? ''
-    return spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], { cwd, env, encoding: 'utf8' })
+    return spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], {
+      cwd,
+      env: { ...env, GATEWAY_ENV },
+      encoding: 'utf8',
+    })
   }
+  const unchanged = step('Plan', 'prod')
   await writeFile(
     join(cwd, 'gateway.yaml'),
     config(server('mind', CHANGING, 'offer.json'), server('files', FILES, '.')),
@@ -174,6 +180,7 @@ test('the steps of the GitHub action run as they are written', { skip: process.p
   await writeFile(join(cwd, 'gateway.yaml'), 'version: 1\nupstream: {}\n')
   const invalid = step('Validate')
 
+  assert.match(unchanged.stdout, /no changes/, unchanged.stderr)
   assert.equal(valid.status, 0, valid.stderr)
   assert.match(unlocked.stdout, /no gateway.lock/)
   assert.equal(plan.status, 0, plan.stderr)

@@ -63,7 +63,8 @@ async function fetchApi(url: string, init: RequestInit): Promise<Response> {
   headers.set('x-tapgate-ui', localStorage.getItem(STORAGE_KEY) ?? '')
   const response = await fetch(url, { ...init, headers, redirect: 'error' }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    answerListener(false)
+    // One slow answer does not mean that the gateway is away.
+    if (!(error instanceof DOMException && error.name === 'TimeoutError')) answerListener(false)
     throw new ApiFailure(0, 'The gateway is not reachable.')
   })
   answerListener(!PROXY_FAILURES.includes(response.status))

@@ -45,15 +45,17 @@ function Table<T>({ label, columns, rows, keyOf, opened }: TableProps<T>): ViewN
         </tr>
       </thead>
       <tbody>
-        ${(sorted === undefined ? rows : sortRows(rows, sorted, sign === '-')).map(row => [
+        ${(sorted === undefined ? rows : sortRows(rows, sorted, sign === '-')).flatMap(row => [
           html`<tr key=${keyOf(row)}>
             ${columns.map(column => html`<td class=${getColumnClass(column)} data-head=${column.head}>${column.cell(row)}</td>`)}
           </tr>`,
-          opened?.isOf(row) === true
-            ? html`<tr class="opened" key="opened">
-                <td colspan=${columns.length}>${opened.view}</td>
-              </tr>`
-            : null,
+          ...(opened?.isOf(row) === true
+            ? [
+                html`<tr class="opened" key="opened">
+                  <td colspan=${columns.length}>${opened.view}</td>
+                </tr>`,
+              ]
+            : []),
         ])}
       </tbody>
     </table>

@@ -25,10 +25,12 @@ export function Connect(props: PageProps): ViewNode {
   </${Page}>`
 }
 
-/** Gateway that a client connects to. */
 /** Name of the entry in each client. */
 const NAME = 'gateway'
+/** Enough for the names of many keys. */
+const MAX_VALUES = 500
 
+/** Gateway that a client connects to. */
 interface Target {
   readonly url: string
   /** Configuration file. */
@@ -39,7 +41,9 @@ interface Target {
 /** Gateway of the page; undefined while loading. */
 function useTarget({ route }: PageProps): { target?: Target; problem: ApiFailure | undefined } {
   const { data, problem } = useQuery<Overview>(formatApiUrl('overview'))
-  const { data: auth, problem: authProblem } = useQuery<ConfigValues>(formatApiUrl('config', { search: '/auth/' }))
+  const { data: auth, problem: authProblem } = useQuery<ConfigValues>(
+    formatApiUrl('config', { search: '/auth/', limit: MAX_VALUES }),
+  )
   if (data === undefined || auth === undefined) return { problem: problem ?? authProblem }
   const listeners = data.listeners.filter(({ type, url }) => type === 'http' && url !== undefined)
   const url = route.params.get('url') ?? listeners[0]?.url ?? ''
@@ -88,10 +92,10 @@ const KEY = 'KEY'
 
 /** The client's own command, or `gateway connect`; undefined if neither adds a key. */
 function formatCommand(of: ClientSpec, to: Target, isByUrl: boolean): string | undefined {
-  const { name, url, file, isKeyed } = to
+  const { url, file, isKeyed } = to
   if (!isByUrl) return `gateway connect ${of.name} -c ${quoteWord(file)}`
   if (of.add === undefined) return isKeyed ? undefined : `gateway connect ${of.name} --http ${quoteWord(url)}`
-  const command = of.add.replace('$name', quoteWord(name)).replace('$url', () => quoteWord(url))
+  const command = of.add.replace('$name', NAME).replace('$url', () => quoteWord(url))
   if (!isKeyed) return command
   return of.addKey === undefined ? undefined : `${command} ${of.addKey}`
 }

@@ -6,9 +6,8 @@ import { postJson, runTool, toFailure } from '../api.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
 import type { ViewNode } from '../components.ts'
-import { formatHash } from '../state.ts'
 import { ActionButton, Badge, formatCount, Problem, Snippet } from '../components.ts'
-import { AwaySince } from '../state.ts'
+import { AwaySince, formatHash } from '../state.ts'
 
 interface TrialEvent {
   readonly event: string
