@@ -117,6 +117,7 @@ export function createBackgroundExchange(of: Exchange, now: number): BackgroundE
     canAsk: false,
     hasAsked: false,
     listShownEntries: kind => of.listShownEntries(kind),
+    mayUse: (kind, upstream, original) => of.mayUse(kind, upstream, original),
     callTool: (name, args) => of.callTool(name, args),
     get record() {
       return of.record

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts'
-import { checkKnownName, createProfileLookup, readList, readMap, readText, STRANGER } from '../../src/plugin.ts'
+import {
+  appendPointer,
+  checkKnownName,
+  createProfileLookup,
+  readList,
+  readMap,
+  readText,
+  STRANGER,
+} from '../../src/plugin.ts'
 
 const CATALOG_PATH = '/.well-known/ai-catalog.json'
 const REGISTRY_PATH = '/v0.1/servers'
@@ -9,6 +17,8 @@ const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-ca
 const SERVER_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
 const MAX_AGE_SECONDS = 3600
 
+/** Hosts that stand for every address of the machine. */
+const WILDCARDS = ['0.0.0.0', '::']
 const NOT_FOUND: HttpReply = { status: 404 }
 
 type DiscoveryOptions = NonNullable<Config['discovery']>
@@ -20,36 +30,65 @@ export const discovery: Plugin<DiscoveryOptions> = {
   check(config, report) {
     const listeners = readMap(config, 'listeners')
     const names = Object.keys(listeners).filter(name => readText(listeners, name, 'type') === 'http')
-    readList(config, 'discovery', 'listeners').forEach((name, i) =>
+    const served = readList(config, 'discovery', 'listeners')
+    served.forEach((name, i) =>
       checkKnownName(name, { what: 'HTTP listener', names }, `/discovery/listeners/${i}`, report),
     )
+    for (const name of names.filter(one => served.length === 0 || served.includes(one)))
+      if (WILDCARDS.includes(readText(listeners, name, 'host') ?? '') && !readText(listeners, name, 'publicUrl'))
+        report({
+          pointer: appendPointer('/listeners', name),
+          message: 'the documents of "discovery" contain the address of this listener, which is not one of a machine',
+          hint: 'set "publicUrl"',
+          severity: 'warning',
+        })
   },
   setup({ config, options, hooks }) {
     const documents = new Documents(config, options)
-    const openPaths = new Set([CATALOG_PATH])
     const serve = (path: string, handle: (request: HttpRequest) => HttpReply): void =>
       hooks.http.for(path).tap(request => {
         if (options.listeners?.includes(request.listener) === false) return NOT_FOUND
         return request.method === 'GET' ? handle(request) : { status: 405, headers: { allow: 'GET' } }
       })
+    const cards = listCards(config, documents.profiles)
 
-    for (const profile of documents.profiles) {
-      for (const path of listPaths(config)) {
-        const cardPath = `${path}${profile === undefined ? '' : `/${profile}`}/server-card`
-        openPaths.add(cardPath)
-        serve(cardPath, request =>
-          getEndpointPath(config, request.listener) === path ? documents.serveCard(request, profile) : NOT_FOUND,
-        )
-      }
-      if (options.registry)
-        for (const path of listVersionPaths(documents.getName(profile)))
-          serve(path, request => documents.serveVersions(request, profile))
-    }
+    for (const path of new Set(cards.map(card => card.path)))
+      serve(path, request => {
+        const card = cards.find(one => one.path === path && one.listener === request.listener)
+        return card === undefined ? NOT_FOUND : documents.serveCard(request, card.profile)
+      })
     serve(CATALOG_PATH, request => documents.serveCatalog(request))
-    if (options.registry) serve(REGISTRY_PATH, request => documents.serveList(request))
-    // Cards describe how to connect, so they are readable without credentials.
-    hooks.authenticate.tap({ stage: 'trace' }, ({ path }) => (openPaths.has(path) ? STRANGER : undefined))
+    // Cards describe how to connect, so they are readable without credentials, unless their profile is for certain callers.
+    hooks.authenticate.tap({ stage: 'trace' }, ({ listener, method, path }) => {
+      const isCard = cards.some(
+        one => one.path === path && one.listener === listener && documents.isPublic(one.profile),
+      )
+      return method === 'GET' && (isCard || path === CATALOG_PATH) ? STRANGER : undefined
+    })
+    if (!options.registry) return
+    serve(REGISTRY_PATH, request => documents.serveList(request))
+    for (const profile of documents.profiles)
+      for (const path of listVersionPaths(documents.getName(profile)))
+        serve(path, request => documents.serveVersions(request, profile))
   },
+}
+
+interface CardPath {
+  readonly listener: string
+  readonly path: string
+  readonly profile: ProfileName
+}
+
+/** Lists the paths of cards, except for those of MCP endpoints, such as a profile named `server-card`. */
+function listCards({ listeners }: Config, profiles: readonly ProfileName[]): CardPath[] {
+  return Object.entries(listeners).flatMap(([listener, spec]) => {
+    if (spec.type !== 'http') return []
+    const endpoints = profiles.map(profile => ({ profile, path: getProfilePath(spec.path, profile) }))
+    const others = [...(spec.sse ? [spec.sse.path, spec.sse.messages] : []), ...(spec.ws ? [spec.ws.path] : [])]
+    const taken = new Set([...endpoints.map(({ path }) => path), ...others])
+    const cards = endpoints.map(({ profile, path }) => ({ listener, path: `${path}/server-card`, profile }))
+    return cards.filter(({ path }) => !taken.has(path))
+  })
 }
 
 /** A profile, or undefined for the endpoint without one. */
@@ -79,19 +118,25 @@ class Documents {
     return profile === undefined ? `${namespace}/${own}` : `${namespace}/${own}-${profile}`
   }
 
+  /** True for profiles that are not for certain callers. */
+  isPublic(profile: ProfileName): boolean {
+    return profile === undefined || this.#config.profiles?.[profile]?.principals === undefined
+  }
+
   serveCard(request: HttpRequest, profile: ProfileName): HttpReply {
+    if (!this.#isUsable(request, profile)) return NOT_FOUND
     return publish(request, CARD_TYPE, { $schema: CARD_SCHEMA, ...this.#describe(request, profile) })
   }
 
   /** Lists the cards, except for profiles with `principals`. */
   serveCatalog(request: HttpRequest): HttpReply {
-    const isPublic = (profile: ProfileName): boolean =>
-      profile === undefined || this.#config.profiles?.[profile]?.principals === undefined
-    const entries = this.profiles.filter(isPublic).map(profile => {
-      const [namespace = '', own = ''] = this.getName(profile).split('/')
-      const identifier = `urn:air:${reverseHost(namespace)}:mcp:${own}`
-      return { identifier, type: CARD_TYPE, url: `${getProfileUrl(request, profile)}/server-card` }
-    })
+    const entries = this.profiles
+      .filter(profile => this.isPublic(profile))
+      .map(profile => {
+        const [namespace = '', own = ''] = this.getName(profile).split('/')
+        const identifier = `urn:air:${reverseHost(namespace)}:mcp:${own}`
+        return { identifier, type: CARD_TYPE, url: `${getProfileUrl(request, profile)}/server-card` }
+      })
     return publish(request, 'application/ai-catalog+json', { specVersion: '1.0', entries })
   }
 
@@ -155,16 +200,11 @@ function reverseHost(host: string): string {
 }
 
 function getProfileUrl({ endpoint }: HttpRequest, profile: ProfileName): string {
-  return profile === undefined ? endpoint : `${endpoint}/${profile}`
+  return getProfilePath(endpoint, profile)
 }
 
-function getEndpointPath({ listeners }: Config, name: string): string | undefined {
-  const listener = listeners[name]
-  return listener?.type === 'http' ? listener.path : undefined
-}
-
-function listPaths(config: Config): Set<string> {
-  return new Set(Object.keys(config.listeners).flatMap(name => getEndpointPath(config, name) ?? []))
+function getProfilePath(path: string, profile: ProfileName): string {
+  return profile === undefined ? path : `${path}/${profile}`
 }
 
 /** Answers with a public document that browsers may read from any origin. */

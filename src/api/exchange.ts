@@ -160,6 +160,8 @@ export interface Exchange {
   callTool(name: string, args: JsonObject): Promise<Answer>
   /** Returns the list that this client sees; may be a few seconds old under load. */
   listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]>
+  /** Checks whether rules let this caller use an upstream's entry, in a list or not; an empty name checks the upstream. */
+  mayUse(kind: Kind, upstream: string, original: string): boolean
   /** Sends this request's notification before its answer. */
   emit(notification: Notification): void
   /** Open client request count. */

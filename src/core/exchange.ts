@@ -95,6 +95,8 @@ export interface ExchangeDeps {
   onClientReply?(exchange: Exchange, ask: Ask, reply: AskReply): void
   /** Calls a tool within an exchange; cancelled with it. Absent if calls are not possible. */
   callTool?(exchange: PipelineExchange, params: WrappedCall): Promise<Answer>
+  /** Checks an entry against the catalog's rules. Absent without a client. */
+  mayUse?(exchange: Exchange, kind: Kind, upstream: string, original: string): boolean
   /** Lists the entries shown to the client. Absent without a client. */
   listShown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
   /**
@@ -188,6 +190,10 @@ export class PipelineExchange implements Exchange {
 
   listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]> {
     return this.#deps.listShown?.(this, kind) ?? Promise.resolve([])
+  }
+
+  mayUse(kind: Kind, upstream: string, original: string): boolean {
+    return this.#deps.mayUse?.(this, kind, upstream, original) ?? false
   }
 
   callTool(name: string, args: JsonObject): Promise<Answer> {

@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
+import { createUnlistedEntry } from '../api/catalog-entry.ts'
 import type {
   Answer,
   Call,
@@ -173,6 +174,11 @@ export class RuntimeGraph implements Graph {
       emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
       listShown: (exchange, kind) => this.#listShownEntries(exchange, kind),
+      mayUse: ({ session }, kind, upstream, original) => {
+        const { prefix = '' } = this.upstreams.get(upstream) ?? {}
+        const entry = this.catalog.applyCatalogTaps(createUnlistedEntry(kind, upstream, original, prefix), session)
+        return entry !== undefined && entry.refusal === undefined
+      },
       callTool: (exchange, params) => callToolWithin(exchange, params, this),
       outdated: call => getOutdatedReason(call, this),
       recorder: this.recorder,

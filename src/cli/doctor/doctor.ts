@@ -38,6 +38,7 @@ export async function runDoctor(flags: DoctorFlags, terminal: Terminal): Promise
   const now = repairs.length > 0 ? await examine(flags, terminal) : first
   const report = formatReport(flags.format, () => createReportFindings(now), terminal.cwd)
   if (flags.json || flags.format === 'json') terminal.out.json(createDoctorJson(now, repairs, flags))
+  else if (report === '') return EXIT_CODES[now.level]
   else if (report !== undefined) terminal.out.line(report)
   else for (const line of formatDoctor(now, repairs, flags, terminal)) terminal.out.line(line)
   return EXIT_CODES[now.level]

@@ -48,13 +48,19 @@ export async function toGatewayError(thrown: unknown): Promise<GatewayError> {
 }
 
 function wantsJson(argv: readonly string[]): boolean {
+  return listOwnArguments(argv).includes('--json') || readFormat(argv) === 'json'
+}
+
+/** Lists the arguments before `--`. */
+function listOwnArguments(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--')
-  return argv.slice(0, end === -1 ? undefined : end).includes('--json') || readFormat(argv) === 'json'
+  return argv.slice(0, end === -1 ? undefined : end)
 }
 
 function readFormat(argv: readonly string[]): string | undefined {
-  const at = argv.indexOf('--format')
-  return at >= 0 ? argv[at + 1] : argv.find(arg => arg.startsWith('--format='))?.slice('--format='.length)
+  const own = listOwnArguments(argv)
+  const at = own.indexOf('--format')
+  return at >= 0 ? own[at + 1] : own.find(arg => arg.startsWith('--format='))?.slice('--format='.length)
 }
 
 function createErrorFindings(error: GatewayError): CommandFinding[] {

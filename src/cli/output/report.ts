@@ -1,5 +1,4 @@
 import { isAbsolute, relative } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { CommandFinding } from '../../api/command.ts'
 import type { Problem } from '../../config/problem.ts'
 import { toOneLine } from '../../util/plain-text.ts'
@@ -9,11 +8,11 @@ export const FORMATS = ['text', 'json', 'sarif', 'github', 'junit'] as const
 
 type FormatFindings = (findings: readonly CommandFinding[], cwd: string) => string
 
-const REPORTS: Readonly<Record<string, FormatFindings | undefined>> = {
-  sarif: formatSarif,
-  github: formatGithub,
-  junit: formatJunit,
-}
+const REPORTS: ReadonlyMap<unknown, FormatFindings> = new Map([
+  ['sarif', formatSarif],
+  ['github', formatGithub],
+  ['junit', formatJunit],
+])
 
 /** Formats findings for CI; returns undefined for other formats. Paths become relative to `cwd`, as CI expects. */
 export function formatReport(
@@ -21,7 +20,7 @@ export function formatReport(
   findings: () => readonly CommandFinding[],
   cwd: string,
 ): string | undefined {
-  return REPORTS[String(format)]?.(findings(), cwd)
+  return REPORTS.get(format)?.(findings(), cwd)
 }
 
 /** Converts a configuration problem to a finding. */
@@ -45,7 +44,7 @@ function formatSarif(findings: readonly CommandFinding[], cwd: string): string {
           locations: [
             {
               physicalLocation: {
-                artifactLocation: { uri: encodeURI(formatPath(file, cwd)) },
+                artifactLocation: { uri: formatPath(file, cwd).split('/').map(encodeURIComponent).join('/') },
                 ...(line === undefined ? {} : { region: { startLine: line, startColumn: column ?? 1 } }),
               },
             },
@@ -53,8 +52,7 @@ function formatSarif(findings: readonly CommandFinding[], cwd: string): string {
         }),
   }))
   const driver = { name: 'tapgate', rules: rules.map(id => ({ id })) }
-  const base = { '%SRCROOT%': { uri: `${pathToFileURL(cwd).href}/` } }
-  const run = { tool: { driver }, originalUriBaseIds: base, results }
+  const run = { tool: { driver }, results }
   return JSON.stringify({ $schema: SARIF_SCHEMA, version: '2.1.0', runs: [run] }, undefined, 2)
 }
 
@@ -104,6 +102,8 @@ function formatJunit(findings: readonly CommandFinding[], cwd: string): string {
 /** Encodes text in one line. Control characters are invalid in XML 1.0, even as references. */
 function encodeXml(text: string): string {
   const plain = toOneLine(text)
+    .toWellFormed()
+    .replaceAll(/[\ufffe\uffff]/g, '')
   return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 

@@ -174,7 +174,9 @@ async function removeServers(
       const entry = await editor.read(after, name)
       if (!isObject(entry)) continue
       const without = await editor.remove(after, name)
-      if (without !== after) removed.push({ key, name, entry })
+      // A repeated key in JSON: the file stays as it is.
+      if (without === after || (await editor.read(without, name)) !== undefined) continue
+      removed.push({ key, name, entry })
       after = without
       break
     }
@@ -212,8 +214,14 @@ async function writePlan(
   // Undo restores the file from before the first connection, unless it was changed since.
   const original = earlier === undefined ? before.text : earlier.before
   const texts = earlier === undefined || earlier.after === before.text ? { before: original, after } : {}
-  await writeSettingsFile(before, after)
+  // Recorded first: the record is the only copy of removed servers.
   await connections.record(key, { client: client.name, ...key, entry, ...texts, moved })
+  try {
+    await writeSettingsFile(before, after)
+  } catch (error) {
+    await connections.record(key, earlier)
+    throw error
+  }
 }
 
 export interface UndoResult {
@@ -240,10 +248,14 @@ async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
     ...{ client: id, file, name, outcome },
     ...(reason === undefined ? {} : { why: reason }),
   })
+  const createGoneResult = (): UndoResult =>
+    moved.length === 0
+      ? createResult('gone')
+      : createResult('left', 'the file is missing, and servers were removed from it: create it again first')
   const client = CLIENTS.find(one => one.name === id)
   try {
     const now = await readSettingsFile(file)
-    if (now.text === undefined || client === undefined) return { result: createResult('gone') }
+    if (now.text === undefined || client === undefined) return { result: createGoneResult() }
     if (now.text === connected.after) return { result: createResult('restored'), before: now, after: connected.before }
     const editor = selectEditor(client)
     const present = await editor.read(now.text, name)
@@ -252,6 +264,8 @@ async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
     const restored = await restoreServers(now.text, client, moved)
     const after = present === undefined ? restored : await editor.remove(restored, name)
     if (after === now.text) return { result: createResult('gone') }
+    // Throws if the editor made the file invalid.
+    await editor.read(after, name)
     return { result: createResult('removed'), before: now, after }
   } catch (error) {
     return { result: createResult('left', getErrorMessage(error)) }

@@ -109,7 +109,9 @@ async function startAndConnect(
   const attempt = async <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void problems.push(formatFailure(error)))
   const started = flags['no-start'] ? undefined : await attempt(startServers(target, around))
-  const connected = flags['no-connect'] ? undefined : await attempt(connectDetected(detection, target, flags, around))
+  const connected = flags['no-connect']
+    ? undefined
+    : await attempt(connectDetected(selectMovable(detection, started, flags), target, flags, around))
   const left = connected?.plans.flatMap(({ client, problem }) =>
     problem === undefined ? [] : [`${client.title}: ${problem}`],
   )
@@ -121,6 +123,15 @@ async function startAndConnect(
     notes: [...notes, ...(left ?? [])],
     problems,
   }
+}
+
+/** Servers stay in the clients if the gateway did not start with them. */
+function selectMovable(
+  detection: DetectionResult,
+  started: InitResult['started'],
+  flags: Pick<InitFlags, 'no-start'>,
+): DetectionResult {
+  return started !== undefined || flags['no-start'] ? detection : { ...detection, files: [] }
 }
 
 function listConnected({ plans, consent }: ConnectOutcome): InitResult['connected'] {

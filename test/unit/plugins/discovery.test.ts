@@ -26,7 +26,9 @@ test('each profile has a server card, found through the catalog without credenti
   const { entries } = (await catalog.json()) as { entries: { identifier: string; url: string; type: string }[] }
   const cards = await Promise.all(entries.map(entry => fetch(entry.url)))
   const [card, readers] = (await Promise.all(cards.map(one => one.json()))) as JsonObject[]
+  const as = { authorization: `Bearer ${KEY}` }
   const hidden = await get('/mcp/ops/server-card')
+  const own = await get('/mcp/ops/server-card', as)
 
   assert.equal(catalog.headers.get('content-type'), 'application/ai-catalog+json')
   assert.deepEqual(
@@ -45,7 +47,7 @@ test('each profile has a server card, found through the catalog without credenti
     },
   )
   assert.deepEqual(readers?.remotes, [{ type: 'streamable-http', url: `${url}/readers` }])
-  assert.equal(hidden.status, 200, 'a card is public; the catalog only omits profiles of certain callers')
+  assert.deepEqual([hidden.status, own.status], [401, 200], 'the card of a profile for certain callers is for them')
 })
 
 test('an unchanged card is not sent again', async t => {
@@ -85,4 +87,15 @@ test('without the section, and on other listeners, there are no documents', asyn
 
   for (const path of ['/mcp/server-card', '/.well-known/ai-catalog.json', '/v0.1/servers'])
     assert.equal((await get(path)).status, 404, path)
+})
+
+test('a profile with the name of a card stays protected', async t => {
+  const config = { discovery: {}, auth: KEYS, profiles: { 'server-card': {} } }
+  const { url } = await serve(t, config)
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const post = await fetch(`${url}/server-card`, { method: 'POST', headers, body })
+  const stream = await fetch(`${url}/server-card`, { headers: { accept: 'text/event-stream' } })
+
+  assert.deepEqual([post.status, stream.status], [401, 401])
 })

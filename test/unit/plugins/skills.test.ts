@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { formatCursor, parseCursor, toExposedUri, toOriginalUri } from '../../../plugins/skills/skill-uris.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
 const NAME = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
@@ -21,10 +22,10 @@ test('every URI is found again, and the URIs of two servers never are the same',
   assert.equal(toExposedUri('crm', 'skill://refunds/SKILL.md'), 'skill://crm/refunds/SKILL.md')
 })
 
-test('a cursor names its server and keeps its own cursor; an unknown one begins again', () => {
+test('a cursor names its server and keeps its own cursor; an unknown one is refused', () => {
   assert.deepEqual(parseCursor(formatCursor('a', 'x:y'), ['a']), { upstream: 'a', cursor: 'x:y' })
   assert.deepEqual(parseCursor(formatCursor('a'), ['a']), { upstream: 'a' })
-  assert.deepEqual(parseCursor('b:1', ['a']), {})
+  assert.equal(parseCursor('b:1', ['a']), undefined)
 })
 
 test('with 200 pairs of equal URIs on two servers every read reaches the server that it names', async t => {
@@ -71,4 +72,39 @@ test('a server whose list of skills fails does not hide those of the others', as
 
   assert.deepEqual((first.result as { skills: unknown }).skills, [])
   assert.match(JSON.stringify(second.result), /skill:\/\/fine\/x\/SKILL\.md/)
+})
+
+test('skills that the rules for resources hide are in no list, and cannot be asked for', async t => {
+  const list = ['open', 'secret'].map(name => ({ uri: `skill://${name}/SKILL.md`, resources: 'dynamic' }))
+  const methods = {
+    'skills/list': () => ({ skills: list, ttlMs: 0, cacheScope: 'private' }),
+    'skills/get': ({ uri }: { uri?: unknown }) => ({ skill: { uri }, ttlMs: 0, cacheScope: 'private' }),
+    'resources/directory/read': () => ({ resources: list, ttlMs: 0, cacheScope: 'private' }),
+  }
+  const [a, b] = [
+    closeAfter(
+      t,
+      await testUpstream({ capabilities: EXTENSION, methods, resources: { 'skill://secret/SKILL.md': 'x' } }),
+    ),
+    closeAfter(
+      t,
+      await testUpstream({ capabilities: EXTENSION, methods, resources: { 'skill://secret/SKILL.md': 'x' } }),
+    ),
+  ]
+  const config = { filters: { resources: { deny: ['skill://secret/**'] } }, profiles: { one: { upstreams: ['a'] } } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b }, config }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const narrow = closeAfter(t, await testClient(`${gateway.url}/one`))
+  const text = async (method: string, params: JsonObject, from = client) =>
+    JSON.stringify(await from.request(method, params))
+
+  assert.doesNotMatch(await text('skills/list', {}), /secret/)
+  assert.doesNotMatch(await text('resources/directory/read', { uri: 'skill://a/open' }), /secret/)
+  assert.match(await text('skills/get', { uri: 'skill://a/open/SKILL.md' }), /skill:\/\/a\/open/)
+  assert.match(await text('skills/get', { uri: 'skill://a/secret/SKILL.md' }), /-32602/)
+  assert.match(await text('resources/read', { uri: 'skill://a/secret/SKILL.md' }), /-32602|-32002/)
+  assert.doesNotMatch(await text('skills/list', {}, narrow), /nextCursor/)
+  // For this client it is a URI of the only server that it may use.
+  assert.doesNotMatch(await text('skills/get', { uri: 'skill://b/open/SKILL.md' }, narrow), /"skill:\/\/b\//)
+  assert.match(await text('skills/get', { uri: 'skill://secret/SKILL.md' }, narrow), /-32602/)
 })
