@@ -7,6 +7,7 @@ import {
   readList,
   readMap,
   readText,
+  readValue,
   STRANGER,
 } from '../../src/plugin.ts'
 
@@ -28,6 +29,7 @@ export const discovery: Plugin<DiscoveryOptions> = {
   name: 'discovery',
   claims: { section: 'discovery' },
   check(config, report) {
+    if (readValue(config, 'discovery') === undefined) return
     const listeners = readMap(config, 'listeners')
     const names = Object.keys(listeners).filter(name => readText(listeners, name, 'type') === 'http')
     const served = readList(config, 'discovery', 'listeners')
