@@ -5,7 +5,8 @@ import { parseCursor, formatCursor, toExposedUri, toOriginalUri } from './skill-
 const EXTENSION = 'io.modelcontextprotocol/skills'
 const LIST = 'skills/list'
 const READ = 'resources/read'
-const METHODS = [LIST, 'skills/get', 'resources/directory/read', READ]
+const SKILL_METHODS = [LIST, 'skills/get', 'resources/directory/read']
+const METHODS = [...SKILL_METHODS, READ]
 
 /**
  * Serves the skills of all upstreams (SEP-2640). A skill is identified by its server and URI, so clients see
@@ -20,13 +21,14 @@ export const skills: Plugin<undefined> = {
       const skilled = [...upstreams.values()].filter(hasSkills).map(({ name }) => name)
       return skilled.filter(name => exchange.mayUse('resources', name, ''))
     }
-    hooks.request.tap({ methods: METHODS }, exchange => refuseHidden(exchange, listNames(exchange)))
+    hooks.request.tap({ methods: SKILL_METHODS }, exchange => refuseHidden(exchange, listNames(exchange)))
     hooks.route.tap({ methods: METHODS }, exchange => {
+      if (isOrdinaryRead(exchange)) return undefined
       const names = listNames(exchange)
       return exchange.method === LIST ? routeList(exchange, names) : routeUri(exchange, names)
     })
     hooks.response.tap({ methods: METHODS }, (answer, exchange) => {
-      if (exchange.route?.to !== 'one') return undefined
+      if (exchange.route?.to !== 'one' || isOrdinaryRead(exchange)) return undefined
       const { upstream } = exchange.route
       const source = upstreams.get(upstream)
       if (source === undefined || !hasSkills(source)) return undefined
@@ -43,10 +45,15 @@ function hasSkills({ server }: Upstream): boolean {
   return isObject(readMap(server, 'capabilities', 'extensions')[EXTENSION])
 }
 
+/** True for reads of other resources, which cost nothing more. */
+function isOrdinaryRead({ method, params }: Exchange): boolean {
+  return method === READ && toOriginalUri(params?.uri) === undefined
+}
+
 /** Refuses unknown cursors, and skills that the rules for resources hide. Reads are checked by the catalog. */
 function refuseHidden(exchange: Exchange, names: readonly string[]): Answer | undefined {
   const { method, params } = exchange
-  if (method === READ || names.length === 0) return undefined
+  if (names.length === 0) return undefined
   if (method === LIST) {
     const isKnown = params?.cursor === undefined || parseCursor(params.cursor, names) !== undefined
     return isKnown ? undefined : refuse(RPC.invalidParams, 'Invalid params: unknown cursor')
