@@ -1,4 +1,13 @@
-import type { Answer, CatalogEntry, Config, JsonObject, ListingReader, PluginApi } from '../../src/plugin.ts'
+import type {
+  Answer,
+  CatalogEntry,
+  Config,
+  Exchange,
+  JsonObject,
+  ListingReader,
+  PluginApi,
+  Upstream,
+} from '../../src/plugin.ts'
 import {
   answer,
   assignOwnNames,
@@ -6,19 +15,36 @@ import {
   filterObjects,
   isObject,
   isOwnName,
+  readMap,
   RPC,
   toolError,
 } from '../../src/plugin.ts'
 import type { ClientProfile } from './client-profiles.ts'
 
+const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills'
+const SKILL_URI = /^skill:\/\/([^/]+)/i
+
+/** Kinds of entries that clients may get as tools. */
+type Kind = 'resources' | 'prompts' | 'skills'
+
 /** Built-in tools by purpose. */
-type BuiltinTool = 'listResources' | 'readResource' | 'listPrompts' | 'getPrompt'
+type BuiltinTool = 'listResources' | 'readResource' | 'listPrompts' | 'getPrompt' | 'listSkills' | 'readSkill'
 
 const NAMES: Readonly<Record<BuiltinTool, string>> = {
   listResources: 'list_resources',
   readResource: 'read_resource',
   listPrompts: 'list_prompts',
   getPrompt: 'get_prompt',
+  listSkills: 'list_skills',
+  readSkill: 'read_skill',
+}
+const KINDS: Readonly<Record<BuiltinTool, Kind>> = {
+  listResources: 'resources',
+  readResource: 'resources',
+  listPrompts: 'prompts',
+  getPrompt: 'prompts',
+  listSkills: 'skills',
+  readSkill: 'skills',
 }
 const TOOLS = Object.keys(NAMES) as BuiltinTool[]
 const BASE_NAMES = Object.values(NAMES)
@@ -26,7 +52,7 @@ const CURSOR = { type: 'string', description: 'The nextCursor of the previous re
 
 /** Creates the definitions; a server's tool with the same name adds a prefix to ours. */
 function createDefinitions(names: Readonly<Record<BuiltinTool, string>>): Readonly<Record<BuiltinTool, JsonObject>> {
-  const { listResources, listPrompts, readResource, getPrompt } = names
+  const { listResources, listPrompts, readResource, getPrompt, listSkills, readSkill } = names
   return {
     listResources: {
       title: 'List resources',
@@ -61,6 +87,16 @@ function createDefinitions(names: Readonly<Record<BuiltinTool, string>>): Readon
         required: ['name'],
       },
     },
+    listSkills: {
+      title: 'List skills',
+      description: `Lists skills: instructions of servers for their tasks. Each page is of one server; get all pages before you decide that none fits. Read a skill with ${readSkill}.`,
+      inputSchema: { type: 'object', properties: { cursor: CURSOR } },
+    },
+    readSkill: {
+      title: 'Read a skill',
+      description: `Returns a skill, by a URI from ${listSkills}, or one of its files. Links in a skill are relative to its folder: guide.md in skill://crm/refunds/SKILL.md is skill://crm/refunds/guide.md.`,
+      inputSchema: { type: 'object', properties: { uri: { type: 'string' } }, required: ['uri'] },
+    },
   }
 }
 
@@ -81,6 +117,9 @@ const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedReques
     method: 'prompts/get',
     params: { name, arguments: isObject(args) ? stringifyMembers(args) : args },
   }),
+  // The hook's type has no extension methods; the pipeline routes any method.
+  listSkills: ({ cursor }) => ({ method: 'skills/list' as 'resources/list', params: createListParams(cursor) }),
+  readSkill: ({ uri }) => ({ method: 'resources/read', params: { uri } }),
 }
 
 /** Models send an empty string or null instead of omitting the cursor. */
@@ -101,16 +140,17 @@ const CORRECTABLE_ERRORS: ReadonlySet<number> = new Set([RPC.invalidParams, RPC.
 
 /**
  * Converts the carried request's answer to a tool result. An error about the arguments becomes text for the model; a
- * refusal or server failure stays an error.
+ * refusal or server failure stays an error. A skill is preceded by its origin.
  */
-export function toToolAnswer(tool: BuiltinTool, original: Answer, isRefusal: boolean): Answer {
+export function toToolAnswer(tool: BuiltinTool, original: Answer, isRefusal: boolean, origin = ''): Answer {
   if ('error' in original) {
     const { code, message } = original.error
     return isRefusal || !CORRECTABLE_ERRORS.has(code) ? original : answer(toolError(message))
   }
   if (!('result' in original)) return original
   const content = CONTENT[tool](original.result.value())
-  return answer({ content: content.length === 0 ? [createTextBlock('(empty)')] : content })
+  const blocks = content.length === 0 ? [createTextBlock('(empty)')] : content
+  return answer({ content: tool === 'readSkill' ? [createTextBlock(origin), ...blocks] : blocks })
 }
 
 const CONTENT: Readonly<Record<BuiltinTool, (result: JsonObject) => JsonObject[]>> = {
@@ -118,6 +158,15 @@ const CONTENT: Readonly<Record<BuiltinTool, (result: JsonObject) => JsonObject[]
   listPrompts: formatList,
   readResource: ({ contents }) => formatContents(filterObjects(contents)),
   getPrompt: ({ messages }) => formatMessages(filterObjects(messages)),
+  listSkills: ({ skills, nextCursor }) => [
+    createTextBlock(JSON.stringify({ skills: filterObjects(skills).map(describeSkill), nextCursor })),
+  ],
+  readSkill: ({ contents }) => formatContents(filterObjects(contents)),
+}
+
+function describeSkill({ uri, frontmatter }: JsonObject): JsonObject {
+  const { name, description } = readMap({ frontmatter }, 'frontmatter')
+  return { uri, server: SKILL_URI.exec(String(uri))?.[1], name, description }
 }
 
 /** Members of a list and of its entries that a model needs; icons, for example, may be large. */
@@ -155,53 +204,80 @@ function createTextBlock(text: string): JsonObject {
   return { type: 'text', text }
 }
 
-interface AsToolsKinds {
-  readonly resources: boolean
-  readonly prompts: boolean
+type Reader = Pick<ListingReader, 'principal' | 'profile' | 'client' | 'capabilities'>
+
+interface AsTools {
+  /** True if the client gets the tools for skills. */
+  readonly listsSkills: (reader: Reader) => boolean
+  /** Appends the built-in tools; returns the same list if the client needs none. */
+  readonly addTools: (entries: readonly CatalogEntry[], reader: Reader) => readonly CatalogEntry[]
 }
 
-type KindsReader = Pick<ListingReader, 'principal' | 'profile'>
-
-/** Appends the built-in tools; returns the same list if the client needs none. */
-type AddTools = (
-  entries: readonly CatalogEntry[],
-  reader: Pick<ListingReader, 'principal' | 'profile' | 'client'>,
-) => readonly CatalogEntry[]
-
-/** Converts built-in tool calls to resource and prompt requests. Undefined if the configuration enables none. */
+/**
+ * Converts built-in tool calls to resource, prompt and skill requests. Undefined if the configuration enables none.
+ * Tools for skills are listed once a server has announced skills.
+ */
 export function tapAsTools(
   { config, hooks }: PluginApi,
   findProfile: (client: string) => ClientProfile,
-): AddTools | undefined {
-  const getConfiguredKinds = compileKinds(config)
-  if (getConfiguredKinds === undefined) return undefined
-  const listTools = (reader: KindsReader, client: string): BuiltinTool[] => {
-    const kinds = getConfiguredKinds(reader)
-    const profile = findProfile(client)
-    const needed = { resources: kinds.resources && !profile.resources, prompts: kinds.prompts && !profile.prompts }
-    return TOOLS.filter(tool => needed[tool.endsWith('Prompts') || tool === 'getPrompt' ? 'prompts' : 'resources'])
+): AsTools | undefined {
+  const findSettings = compileSettings(config)
+  if (findSettings === undefined) return undefined
+  const upstreams = new Map<string, Upstream>()
+  hooks.dispatch.tap((_, upstream) => void upstreams.set(upstream.name, upstream))
+  const hasSkills = (): boolean => [...upstreams.values()].some(({ server }) => announcesSkills(server?.capabilities))
+  const listTools = (reader: Reader): BuiltinTool[] => {
+    const settings = findSettings(reader)
+    const profile = findProfile(reader.client.name)
+    const supported = { ...profile, skills: profile.skills || announcesSkills(reader.capabilities) }
+    return TOOLS.filter(tool => settings[KINDS[tool]] === 'asTools' && !supported[KINDS[tool]])
   }
+  const listShownTools = (reader: Reader): BuiltinTool[] =>
+    listTools(reader).filter(tool => KINDS[tool] !== 'skills' || hasSkills())
   hooks.request.tap({ methods: ['tools/call'], stage: 'unwrap' }, exchange => {
     const { name, arguments: args } = exchange.params ?? {}
     if (!isOwnName(name, BASE_NAMES)) return undefined
-    const { session } = exchange
-    const tool = listTools(session, session.client.info.name).find(one => name.endsWith(NAMES[one]))
+    const { principal, profile, client } = exchange.session
+    const tools = listTools({ principal, profile, client: client.info, capabilities: client.capabilities })
+    const tool = tools.find(one => name.endsWith(NAMES[one]))
     if (tool === undefined) return undefined
+    const carried = REQUESTS[tool](isObject(args) ? args : {})
     const request = {
-      ...REQUESTS[tool](isObject(args) ? args : {}),
-      convertAnswer: (original: Answer) => toToolAnswer(tool, original, exchange.decidedBy !== undefined),
+      ...carried,
+      convertAnswer: (original: Answer) =>
+        toToolAnswer(
+          tool,
+          original,
+          exchange.decidedBy !== undefined,
+          formatOrigin(exchange.route, carried.params.uri),
+        ),
     }
+    const isOther = tool === 'readSkill' && !SKILL_URI.test(String(carried.params.uri))
+    const decision = isOther ? answer(toolError('Invalid params: "uri" must begin with skill://')) : request
     return exchange
       .listShownEntries('tools')
-      .then(entries => (entries.some(entry => entry.exposed === name && entry.upstream !== '') ? undefined : request))
+      .then(entries => (entries.some(entry => entry.exposed === name && entry.upstream !== '') ? undefined : decision))
   })
-  return (entries, reader) => {
-    const tools = listTools(reader, reader.client.name)
-    if (tools.length === 0) return entries
-    const names = assignOwnNames(NAMES, entries)
-    const definitions = createDefinitions(names)
-    return [...entries, ...tools.map(tool => createBuiltinEntry(names[tool], definitions[tool]))]
+  return {
+    listsSkills: reader => listShownTools(reader).includes('listSkills'),
+    addTools: (entries, reader) => {
+      const tools = listShownTools(reader)
+      if (tools.length === 0) return entries
+      const names = assignOwnNames(NAMES, entries)
+      const definitions = createDefinitions(names)
+      return [...entries, ...tools.map(tool => createBuiltinEntry(names[tool], definitions[tool]))]
+    },
   }
+}
+
+/** Some clients announce the extension, although its specification requires it only of servers. */
+function announcesSkills(capabilities: unknown): boolean {
+  return SKILLS_EXTENSION in readMap({ capabilities }, 'capabilities', 'extensions')
+}
+
+/** Formats the server that a skill is from, for the model; the gateway has its own skills too. */
+function formatOrigin(route: Exchange['route'], uri: unknown): string {
+  return `Skill from ${route?.to === 'one' ? `server ${route.upstream}` : 'the gateway'} (${String(uri)}):`
 }
 
 /**
@@ -214,17 +290,16 @@ function createBuiltinEntry(name: string, definition: JsonObject): CatalogEntry 
   return { kind: 'tools', upstream: '', original: name, exposed: name, value, marks: { pinned: 'always' } }
 }
 
-/** Compiles the configured kinds by profile; undefined if none is enabled. */
-function compileKinds(config: Config): ((reader: KindsReader) => AsToolsKinds) | undefined {
-  const { resources = 'no', prompts = 'no' } = typeof config.fit === 'object' ? config.fit : {}
-  const usual = { resources: resources === 'asTools', prompts: prompts === 'asTools' }
-  const profiles = new Map(
-    Object.entries(config.profiles ?? {}).map(([name, { fit }]) => {
-      const own = { resources, prompts, ...fit }
-      return [name, { resources: own.resources === 'asTools', prompts: own.prompts === 'asTools' }]
-    }),
+type KindSettings = Readonly<Partial<Record<Kind, 'asTools' | 'no'>>>
+
+/** Compiles the settings by profile; undefined if none adds tools. */
+function compileSettings(config: Config): ((reader: Reader) => KindSettings) | undefined {
+  const usual: KindSettings = typeof config.fit === 'object' ? config.fit : {}
+  const profiles = new Map<string, KindSettings>(
+    Object.entries(config.profiles ?? {}).map(([name, { fit }]) => [name, { ...usual, ...fit }]),
   )
-  if (![usual, ...profiles.values()].some(kinds => kinds.resources || kinds.prompts)) return undefined
+  const all = [usual, ...profiles.values()]
+  if (!all.some(one => Object.values(KINDS).some(kind => one[kind] === 'asTools'))) return undefined
   const profileOf = createProfileLookup(config)
   return reader => profiles.get(profileOf(reader) ?? '') ?? usual
 }

@@ -24,9 +24,11 @@ export interface ClientProfile {
   readonly resources: boolean
   /** False if the client shows no prompts. */
   readonly prompts: boolean
+  /** True if the client uses the skills extension, although it may not announce it. */
+  readonly skills: boolean
 }
 
-/** Table row; missing members are unknown limits, or true. */
+/** Table row; missing members are unknown limits or the defaults. */
 type ClientRow = Partial<Record<keyof ClientProfile, unknown>> & {
   readonly client: string
   readonly match: readonly string[]
@@ -58,6 +60,7 @@ const DEFAULTS = {
   largestResult: undefined,
   resources: true,
   prompts: true,
+  skills: false,
 }
 
 const UNKNOWN = parseClientRow({ ...table.unknown, match: [] })

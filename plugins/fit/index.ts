@@ -33,7 +33,11 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
 
     // Before plugins that select entries: they must see the displayed names and schemas.
     hooks.listing.tap(
-      { stage: 'limit', readers: ({ client }) => profiles.getProfile(client.name).client },
+      {
+        stage: 'limit',
+        readers: reader =>
+          profiles.getProfile(reader.client.name).client + (asTools?.listsSkills(reader) ? ' with skills' : ''),
+      },
       (entries, reader) => {
         if (reader.kind !== 'tools') return undefined
         const profile = profiles.getProfile(reader.client.name)
@@ -54,7 +58,7 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
           )
         }
         const made = fitted.changes.length === 0 ? entries : fitted.entries
-        return asTools?.(made, reader) ?? made
+        return asTools?.addTools(made, reader) ?? made
       },
     )
     hooks.services.tap(services => ({
