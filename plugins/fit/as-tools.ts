@@ -244,13 +244,12 @@ export function tapAsTools(
     const carried = REQUESTS[tool](isObject(args) ? args : {})
     const request = {
       ...carried,
-      convertAnswer: (original: Answer) =>
-        toToolAnswer(
-          tool,
-          original,
-          exchange.decidedBy !== undefined,
-          formatOrigin(exchange.route, carried.params.uri),
-        ),
+      convertAnswer: (original: Answer) => {
+        const { decidedBy, route } = exchange
+        // Skills are no rule: they refuse unknown URIs and cursors, as servers do.
+        const isRefusal = decidedBy !== undefined && decidedBy !== 'skills'
+        return toToolAnswer(tool, original, isRefusal, formatOrigin(route, carried.params.uri))
+      },
     }
     const isOther = tool === 'readSkill' && !SKILL_URI.test(String(carried.params.uri))
     const decision = isOther ? answer(toolError('Invalid params: "uri" must begin with skill://')) : request

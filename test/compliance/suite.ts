@@ -62,6 +62,16 @@ export async function runSuite(url: string, revision: string, baseline?: string)
   }
 }
 
+/** Runs one scenario at `url`, also one of an extension, which no requirement set has. */
+export async function runScenario(
+  url: string,
+  scenario: string,
+  version: string,
+): Promise<{ ok: boolean; output: string }> {
+  const options = ['--url', url, '--scenario', scenario, '--spec-version', version, '--force']
+  return run(join(PACKAGE, 'dist', 'index.js'), ['server', ...options])
+}
+
 /** The report as a table, one line per scenario, with what failed below it. */
 export function tableOf({ revision, rows }: Report): string {
   const lines = rows.flatMap(row => [lineOf(row), ...failuresOf(row)])

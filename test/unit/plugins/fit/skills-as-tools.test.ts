@@ -119,15 +119,16 @@ test('clients that use skills themselves get no tools for them, nor do those of 
   assert.deepEqual(await list(without.url, 'claude-code'), ['plain__echo'])
 })
 
-test('read_skill reads skills only, and reports mistakes to the model', async t => {
+test('read_skill reads skills only, and both tools report mistakes to the model', async t => {
   const { url } = await serve(t)
   const client = closeAfter(t, await testClient(url))
-  for (const [args, reason] of [
-    [{ uri: 'file:///etc/passwd' }, /must begin with skill:/],
-    [{}, /must begin with skill:/],
-    [{ uri: 'skill://crm/unknown/SKILL.md' }, /not found/i],
+  for (const [name, args, reason] of [
+    ['read_skill', { uri: 'file:///etc/passwd' }, /must begin with skill:/],
+    ['read_skill', {}, /must begin with skill:/],
+    ['read_skill', { uri: 'skill://crm/unknown/SKILL.md' }, /not found/i],
+    ['list_skills', { cursor: 'made-up' }, /cursor/],
   ] as const) {
-    const { result } = await client.request('tools/call', { name: 'read_skill', arguments: args })
+    const { result } = await client.request('tools/call', { name, arguments: args })
     assert.equal(result?.isError, true)
     assert.match(JSON.stringify(result?.content), reason)
   }
