@@ -16,11 +16,17 @@ const REGISTRY_PATH = '/v0.1/servers'
 const CARD_TYPE = 'application/mcp-server-card+json'
 const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 const SERVER_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
+const REGISTRY_PATHS = /^\/v0\.1\/servers(\/[^/]+\/versions(\/[^/]+)?)?$/
 const MAX_AGE_SECONDS = 3600
+const MAX_PAGE = 100
 
 /** Hosts that stand for every address of the machine. */
 const WILDCARDS = ['0.0.0.0', '::']
-const NOT_FOUND: HttpReply = { status: 404 }
+const NOT_FOUND: HttpReply = {
+  status: 404,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ error: 'Server not found' }),
+}
 
 type DiscoveryOptions = NonNullable<Config['discovery']>
 
@@ -65,7 +71,8 @@ export const discovery: Plugin<DiscoveryOptions> = {
       const isCard = cards.some(
         one => one.path === path && one.listener === listener && documents.isPublic(one.profile),
       )
-      return method === 'GET' && (isCard || path === CATALOG_PATH) ? STRANGER : undefined
+      const isRegistry = options.registry === 'public' && REGISTRY_PATHS.test(path)
+      return method === 'GET' && (isCard || isRegistry || path === CATALOG_PATH) ? STRANGER : undefined
     })
     if (!options.registry) return
     serve(REGISTRY_PATH, request => documents.serveList(request))
@@ -142,13 +149,18 @@ class Documents {
     return publish(request, 'application/ai-catalog+json', { specVersion: '1.0', entries })
   }
 
-  /** Lists the servers whose name contains the search text. */
+  /** Lists a page of the servers whose name contains the search text; cursors are positions. */
   serveList(request: HttpRequest): HttpReply {
-    const search = request.query.get('search')?.toLowerCase() ?? ''
+    const { query } = request
+    const search = query.get('search')?.toLowerCase() ?? ''
     const found = this.profiles.filter(
       profile => this.#isUsable(request, profile) && this.getName(profile).toLowerCase().includes(search),
     )
-    return replyWithList(found.map(profile => this.#createEntry(request, profile)))
+    const servers = isCurrent(request, query.get('version') ?? 'latest') ? found : []
+    const start = parseCount(query.get('cursor')) ?? 0
+    const end = start + Math.min(parseCount(query.get('limit')) ?? MAX_PAGE, MAX_PAGE)
+    const page = servers.slice(start, end).map(profile => this.#createEntry(request, profile))
+    return replyWithList(page, end < servers.length ? String(end) : undefined)
   }
 
   /** Answers `…/versions` and `…/versions/{version}`. */
@@ -157,8 +169,7 @@ class Documents {
     const entry = this.#createEntry(request, profile)
     const version = request.path.split('/')[5]
     if (version === undefined) return replyWithList([entry])
-    const isKnown = version === 'latest' || version === request.gate.info.version
-    return isKnown ? reply('application/json', entry, PRIVATE) : NOT_FOUND
+    return isCurrent(request, version) ? reply('application/json', entry, PRIVATE) : NOT_FOUND
   }
 
   #isUsable({ caller: principal }: HttpRequest, profile: ProfileName): boolean {
@@ -173,18 +184,37 @@ class Documents {
   /** Creates the members that a server card and a registry entry share. */
   #describe(request: HttpRequest, profile: ProfileName): object {
     const { title } = this.#config.server
+    const headers = this.#describeKey(request)
     const suffix = profile === undefined ? '' : ` (${profile})`
     return {
       name: this.getName(profile),
       ...(title === undefined ? {} : { title: `${title}${suffix}`.slice(0, 100) }),
       ...{ description: this.#options.description, version: request.gate.info.version },
-      remotes: [{ type: 'streamable-http', url: getProfileUrl(request, profile) }],
+      remotes: [{ type: 'streamable-http', url: getProfileUrl(request, profile), headers }],
     }
+  }
+
+  /** Describes the header that clients ask their user for; undefined unless API keys are the only credentials. */
+  #describeKey({ listener }: HttpRequest): object[] | undefined {
+    const { keys, keysFile, keyHeader, jwt, certificates, listeners } = this.#config.auth ?? {}
+    if ((keys ?? keysFile) === undefined || (jwt ?? certificates) !== undefined) return undefined
+    if (listeners?.includes(listener) === false) return undefined
+    return [{ name: keyHeader, description: 'API key of the gateway.', isRequired: true, isSecret: true }]
   }
 }
 
-function replyWithList(servers: readonly object[]): HttpReply {
-  return reply('application/json', { servers, metadata: { count: servers.length } }, PRIVATE)
+/** True for the only version that the registry has. */
+function isCurrent({ gate }: HttpRequest, version: string): boolean {
+  return version === 'latest' || version === gate.info.version
+}
+
+/** Parses a positive number; undefined for any other text. */
+function parseCount(text: string | undefined | null): number | undefined {
+  return /^[1-9]\d{0,8}$/.test(text ?? '') ? Number(text) : undefined
+}
+
+function replyWithList(servers: readonly object[], nextCursor?: string): HttpReply {
+  return reply('application/json', { servers, metadata: { nextCursor, count: servers.length } }, PRIVATE)
 }
 
 const PRIVATE = { 'cache-control': 'private, no-cache' }

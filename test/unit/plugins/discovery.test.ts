@@ -8,6 +8,8 @@ const KEY = 'gwk_only-for-this-example'
 const KEYS = {
   keys: [{ name: 'ci', hash: 'sha256:e416b1c4a772540693d475cdd5040a5eec5c4cc74f9afa5e332b814f86dc4318' }],
 }
+/** What cards say about the key that the gateway requires. */
+const HEADERS = [{ name: 'X-API-Key', description: 'API key of the gateway.', isRequired: true, isSecret: true }]
 const PROFILES = { readers: {}, ops: { principals: ['ci'] } }
 
 async function serve(t: TestContext, config: JsonObject) {
@@ -43,10 +45,10 @@ test('each profile has a server card, found through the catalog without credenti
       name: 'com.example/tools',
       title: 'Example',
       description: 'Tools of Example.',
-      remotes: [{ type: 'streamable-http', url }],
+      remotes: [{ type: 'streamable-http', url, headers: HEADERS }],
     },
   )
-  assert.deepEqual(readers?.remotes, [{ type: 'streamable-http', url: `${url}/readers` }])
+  assert.deepEqual(readers?.remotes, [{ type: 'streamable-http', url: `${url}/readers`, headers: HEADERS }])
   assert.deepEqual([hidden.status, own.status], [401, 200], 'the card of a profile for certain callers is for them')
 })
 
@@ -80,6 +82,64 @@ test('the registry lists the profiles that the caller may use, and no others', a
   assert.deepEqual(versions, ['tapgate-ops'])
   assert.match(JSON.stringify(await latest.json()), /"url":"http:[^"]+\/mcp\/ops"/)
   assert.equal(unknown.status, 404)
+})
+
+test('a public registry needs no credentials, lists what the cards describe, and names the key to ask for', async t => {
+  const { url, get } = await serve(t, { discovery: { registry: 'public' }, profiles: PROFILES, auth: KEYS })
+  const as = { authorization: `Bearer ${KEY}` }
+  const list = async (headers: Record<string, string>) =>
+    (await (await get('/v0.1/servers', headers)).json()) as {
+      servers: { server: { name: string; remotes: object[] } }[]
+    }
+  const { servers } = await list({})
+  const name = (profile: string) => encodeURIComponent(`127.0.0.1/tapgate-${profile}`)
+  const readers = await get(`/v0.1/servers/${name('readers')}/versions/latest`)
+  const ops = await get(`/v0.1/servers/${name('ops')}/versions/latest`)
+  const mcp = await fetch(url, { method: 'POST', body: '{}' })
+
+  assert.deepEqual(
+    servers.map(({ server }) => server.name),
+    ['127.0.0.1/tapgate', '127.0.0.1/tapgate-readers'],
+  )
+  assert.deepEqual(servers[0]?.server.remotes, [{ type: 'streamable-http', url, headers: HEADERS }])
+  assert.deepEqual((await list(as)).servers, servers, 'a key changes nothing')
+  assert.deepEqual([readers.status, ops.status, mcp.status], [200, 404, 401])
+  assert.deepEqual(await ops.json(), { error: 'Server not found' })
+})
+
+test('the registry has pages, and one version of each server', async t => {
+  const { get } = await serve(t, { discovery: { registry: true }, profiles: { a: {}, b: {} } })
+  const list = async (query: string) => {
+    const { servers, metadata } = (await (await get(`/v0.1/servers?${query}`)).json()) as {
+      servers: { server: { name: string; version: string } }[]
+      metadata: { count: number; nextCursor?: string }
+    }
+    return {
+      names: servers.map(({ server }) => server.name.split('/')[1]),
+      ...metadata,
+      version: servers[0]?.server.version,
+    }
+  }
+  const first = await list('limit=2&version=latest')
+  const second = await list(`limit=2&version=latest&cursor=${String(first.nextCursor)}`)
+  const odd = await list('limit=none&cursor=none&updated_since=2026-01-01T00:00:00Z&include_deleted=true')
+
+  assert.deepEqual([first.names, first.count], [['tapgate', 'tapgate-a'], 2])
+  assert.deepEqual([second.names, second.count, second.nextCursor], [['tapgate-b'], 1, undefined])
+  assert.equal(odd.count, 3)
+  assert.equal((await list(`version=${String(first.version)}`)).count, 3)
+  assert.equal((await list('version=0.0.0-none')).count, 0)
+})
+
+test('pages of an allowed origin may read the registry, such as those of VS Code', async t => {
+  const origin = 'vscode-file://vscode-app'
+  const listeners = { main: { type: 'http', port: 0, allowedOrigins: [origin] } }
+  const { get } = await serve(t, { listeners, discovery: { registry: 'public' }, auth: KEYS })
+  const read = await get('/v0.1/servers?limit=50&version=latest', { origin })
+  const other = await get('/v0.1/servers', { origin: 'https://example.com' })
+
+  assert.deepEqual([read.status, read.headers.get('access-control-allow-origin')], [200, origin])
+  assert.equal(other.status, 403)
 })
 
 test('without the section, and on other listeners, there are no documents', async t => {
