@@ -246,7 +246,7 @@ export function tapAsTools(
       ...carried,
       convertAnswer: (original: Answer) => {
         const { decidedBy, route } = exchange
-        // Skills are no rule: they refuse unknown URIs and cursors, as servers do.
+        // The plugin for skills is no rule: it refuses unknown cursors, as servers do.
         const isRefusal = decidedBy !== undefined && decidedBy !== 'skills'
         return toToolAnswer(tool, original, isRefusal, formatOrigin(route, carried.params.uri))
       },
