@@ -1,35 +1,89 @@
-import type { Exchange, Plugin } from '../../src/plugin.ts'
-import { readText } from '../../src/plugin.ts'
+import type { CatalogEntry, Config, Exchange, Plugin } from '../../src/plugin.ts'
+import { canonicalizeUri, isObject, readList, readText, refuse, RPC } from '../../src/plugin.ts'
+import { changeLinks, listLinks, toExposedUri, toOriginalUri } from './app-uris.ts'
 
 const READ = ['resources/read']
-const SCHEME = 'ui://'
 
 /**
- * Routes reads of MCP Apps (SEP-1865): a `ui://` resource belongs to the server whose tool names it, in a list or not.
- * If several servers name it, the catalog decides.
+ * Keeps the MCP Apps (SEP-1865) of several servers apart: clients see `ui://<upstream>.tapgate/…`, and a read of it
+ * never reaches another server. A server's own URI is read if only one server has it.
  */
 export const apps: Plugin<undefined> = {
   name: 'apps',
-  setup({ hooks, slot }) {
+  setup({ config, hooks, slot }) {
     const owner = slot.exchange((): { upstream?: string } => ({}))
+    const renamed = listRenamedUris(config)
+    const expose = (upstream: string, uri: string): string => (renamed.has(uri) ? uri : toExposedUri(upstream, uri))
+    const exposeEntry = (entry: CatalogEntry): CatalogEntry => {
+      const exposed = entry.kind === 'resources' ? expose(entry.upstream, entry.exposed) : entry.exposed
+      const value = entry.kind === 'tools' ? changeLinks(entry.value, uri => expose(entry.upstream, uri)) : entry.value
+      return exposed === entry.exposed && value === entry.value ? entry : { ...entry, exposed, value }
+    }
+    // After the rules for resources, which match the server's URIs.
+    hooks.catalog.tap({ stage: 'transform', onlyRenames: true }, (entries, { kind }) =>
+      kind === 'tools' || kind === 'resources' ? entries.map(exposeEntry) : undefined,
+    )
     hooks.request.tap({ methods: READ }, async exchange => {
       const uri = readUri(exchange)
-      if (uri === undefined) return
-      const tools = await exchange.listShownEntries('tools')
-      const named = tools.filter(({ value }) => readText(value, '_meta', 'ui', 'resourceUri') === uri)
-      const [upstream, second] = new Set(named.map(tool => tool.upstream))
-      if (upstream === undefined || second !== undefined) return
-      const listed = (await exchange.listShownEntries('resources')).find(({ exposed }) => exposed === uri)
-      if (listed?.upstream !== upstream) owner.get(exchange).upstream = upstream
+      if (uri === undefined || findTarget(uri, config) !== undefined) return undefined
+      const owners = await findOwners(uri, exchange, expose)
+      const [upstream, second] = owners
+      if (second !== undefined) {
+        const exposed = owners.map(name => expose(name, uri)).join(', ')
+        return refuse(RPC.invalidParams, `Several servers have ${uri}: read one of ${exposed}`, { uri })
+      }
+      if (upstream !== undefined) owner.get(exchange).upstream = upstream
+      return undefined
     })
     hooks.route.tap({ methods: READ }, exchange => {
-      const upstream = readUri(exchange) === undefined ? undefined : owner.get(exchange).upstream
-      return upstream === undefined ? undefined : { to: 'one', upstream, params: exchange.params }
+      const uri = readUri(exchange)
+      if (uri === undefined) return undefined
+      const { upstream } = owner.get(exchange)
+      const target = upstream === undefined ? findTarget(uri, config) : { upstream, uri }
+      return target && { to: 'one', upstream: target.upstream, params: { ...exchange.params, uri: target.uri } }
+    })
+    hooks.response.tap({ methods: READ }, (answer, exchange) => {
+      const { route } = exchange
+      const uri = readUri(exchange)
+      if (uri === undefined || route?.to !== 'one' || !('result' in answer)) return undefined
+      const own = route.params?.uri
+      if (own === uri) return undefined
+      const contents = readList(answer.result.value(), 'contents').map(content => {
+        const named = readText(content, 'uri')
+        if (!isObject(content) || named === undefined) return content
+        return { ...content, uri: named === own ? uri : toExposedUri(route.upstream, named) }
+      })
+      return { result: answer.result.edit(['contents'], { contents }) }
     })
   },
 }
 
 function readUri({ params }: Exchange): string | undefined {
   const uri = readText(params, 'uri')
-  return uri?.startsWith(SCHEME) === true ? uri : undefined
+  return uri?.startsWith('ui://') === true ? uri : undefined
+}
+
+/** Lists the URIs that the configuration chose, which stay as they are. */
+function listRenamedUris({ filters, upstreams }: Config): ReadonlySet<string> {
+  const sections = [filters?.resources, ...Object.values(upstreams).map(({ resources }) => resources)]
+  return new Set(sections.flatMap(section => Object.values(section?.rename ?? {})))
+}
+
+function findTarget(uri: string, { upstreams }: Config): ReturnType<typeof toOriginalUri> {
+  const target = toOriginalUri(uri)
+  return target !== undefined && Object.hasOwn(upstreams, target.upstream) ? target : undefined
+}
+
+/** Finds the servers whose tools name their own URI; if there are none, those that list it. */
+async function findOwners(
+  uri: string,
+  exchange: Exchange,
+  expose: (upstream: string, uri: string) => string,
+): Promise<readonly string[]> {
+  const resources = await exchange.listShownEntries('resources')
+  if (resources.some(({ exposed }) => exposed === uri)) return []
+  const tools = await exchange.listShownEntries('tools')
+  const naming = tools.filter(({ value, upstream }) => listLinks(value).includes(expose(upstream, uri)))
+  const listing = resources.filter(({ original }) => canonicalizeUri(original) === uri)
+  return [...new Set((naming.length > 0 ? naming : listing).map(({ upstream }) => upstream))]
 }

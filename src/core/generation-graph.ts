@@ -140,6 +140,8 @@ export class RuntimeGraph implements Graph {
   readonly unlisted: UnlistedMethods
   /** True if any plugin has rules about resources. */
   readonly judgesUris: boolean
+  /** True if any plugin may hide or change entries by rules. */
+  readonly judgesEntries: boolean
   /** True if any plugin may send client requests during a call. */
   readonly holdsCalls: boolean
   /** True if a plugin reads the times of this method's calls. */
@@ -163,6 +165,7 @@ export class RuntimeGraph implements Graph {
     this.recorder = new CallRecorder({ hide: parts.hide, now: () => parts.clock.now() })
     this.grace = new StartupGrace(parts.config, parts.clock, parts.before?.grace)
     this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.checksUris === true))
+    this.judgesEntries = parts.hooks.taps('catalog').some(tap => tap.options.onlyRenames !== true)
     this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
     this.#isTimed = createTimingCheck(parts.hooks)
     this.#identity = parts.identity

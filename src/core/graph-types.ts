@@ -197,6 +197,8 @@ export interface Graph {
   readonly unlisted: UnlistedMethods
   /** True if any plugin has rules about resources. */
   readonly judgesUris: boolean
+  /** True if any plugin may hide or change entries by rules. */
+  readonly judgesEntries: boolean
   /** True if any plugin may send client requests during a call, for any server. */
   readonly holdsCalls: boolean
   /** Unanswered exchanges. */

@@ -70,6 +70,8 @@ export interface TapOptions {
    * `request`, `route` and `catalog` only.
    */
   readonly checksUris?: boolean
+  /** The tap is no rule: it only renames resources, for all callers alike. `catalog` only. */
+  readonly onlyRenames?: boolean
   /**
    * The tap may send client requests (`exchange.ask`) before it calls `next`; meanwhile a modern client's call is
    * parked. `dispatch` only.

@@ -323,8 +323,7 @@ export class Catalog {
     const graph = this.#graph
     const all = parts.flatMap(part => part.entries)
     const entries = this.#runCatalogTaps(all, kind, session)
-    const perCaller =
-      graph.hooks.getRunner('catalog') !== undefined && principalKey(session.principal) !== principalKey(ANONYMOUS)
+    const perCaller = graph.judgesEntries && principalKey(session.principal) !== principalKey(ANONYMOUS)
     const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
     const view = new View({
       kind,

@@ -180,7 +180,7 @@ function listLateLists(graph: Graph, { kinds }: EntryQuery): LateList[] {
 }
 
 /** True if a name's owner depends on lists: without rules that change names, the prefix decides. */
-function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
+function mayOwn({ judgesEntries }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
   const isNamed = kind === 'tools' || kind === 'prompts'
-  return !isNamed || prefix === '' || hooks.getRunner('catalog') !== undefined
+  return !isNamed || prefix === '' || judgesEntries
 }

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import fc from 'fast-check'
+import { toExposedUri, toOriginalUri } from '../../../plugins/apps/app-uris.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+
+const NAME = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
+const URI = fc.stringMatching(/^ui:\/\/[a-zA-Z0-9.-]{1,9}(\/[a-z0-9._:-]{1,6}){0,3}$/)
+/** Those that servers accept in a request; some have a server's name as their host. */
+const READABLE = fc.stringMatching(/^ui:\/\/(a|b|a\.tapgate|b\.tapgate|[a-z]{1,4})(\/[a-z][a-z0-9-]{0,5}){1,3}\.html$/)
+
+interface AppTool {
+  readonly name: string
+  readonly link: string
+  readonly visibility?: readonly string[]
+}
+
+/** An upstream whose tools name their apps; each app is its own page, and a tool answers with its server and name. */
+async function startAppServer(
+  t: TestContext,
+  from: string,
+  tools: readonly AppTool[],
+  listed: readonly string[] = [],
+): Promise<TestUpstream> {
+  const list = tools.map(({ name, link, visibility }) => ({
+    name,
+    inputSchema: { type: 'object' },
+    _meta: { ui: { resourceUri: link, ...(visibility === undefined ? {} : { visibility }) } },
+  }))
+  return closeAfter(
+    t,
+    await testUpstream({
+      capabilities: { tools: {}, resources: {} },
+      resources: Object.fromEntries(listed.map(uri => [uri, ''])),
+      methods: {
+        'tools/list': () => ({ tools: list }),
+        'tools/call': ({ name }) => ({ content: [{ type: 'text', text: `${from} ${String(name)}` }] }),
+        'resources/read': ({ uri }) => ({ contents: [{ uri, text: `${from} ${String(uri)}` }] }),
+      },
+    }),
+  )
+}
+
+interface ListedTool {
+  readonly name: string
+  readonly _meta: { readonly ui: { readonly resourceUri: string } }
+}
+
+function includesText(result: unknown, text: string): boolean {
+  return JSON.stringify(result).includes(JSON.stringify(text))
+}
+
+test('every URI is found again, and the URIs of two servers never are the same', () => {
+  fc.assert(
+    fc.property(NAME, NAME, URI, (one, other, uri) => {
+      assert.deepEqual(toOriginalUri(toExposedUri(one, uri)), { upstream: one, uri })
+      if (one !== other) assert.notEqual(toExposedUri(one, uri), toExposedUri(other, uri))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('with 200 pairs of equal URIs on two servers every read reaches the server whose tool or list has it', async t => {
+  const uris = [...new Set(fc.sample(READABLE, { numRuns: 400, seed: 7 }))].slice(0, 200)
+  assert.equal(uris.length, 200)
+  const tools = uris.map((link, i) => ({ name: `show-${i}`, link }))
+  // Servers may leave apps out of their lists.
+  const listed = uris.filter((_, i) => i % 2 === 0)
+  const [a, b] = [await startAppServer(t, 'a', tools, listed), await startAppServer(t, 'b', tools, listed)]
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const shown = (await client.request('tools/list')).result as { tools: ListedTool[] }
+  const wrong: unknown[] = []
+  for (const { name, _meta } of shown.tools) {
+    const [server = '', index] = name.split('__show-')
+    const { result } = await client.request('resources/read', { uri: _meta.ui.resourceUri })
+    const expected = { uri: _meta.ui.resourceUri, text: `${server} ${String(uris[Number(index)])}` }
+    if (JSON.stringify((result as JsonObject).contents) !== JSON.stringify([expected])) wrong.push([name, result])
+  }
+  for (const uri of uris) {
+    const { error, result } = await client.request('resources/read', { uri })
+    const target = toOriginalUri(uri)
+    const isRight =
+      target === undefined ? error !== undefined : includesText(result, `${target.upstream} ${target.uri}`)
+    if (!isRight) wrong.push([uri, result])
+  }
+
+  assert.equal(shown.tools.length, 400)
+  assert.deepEqual(wrong, [])
+})
+
+test("a server's own URI is read while only one server has it, and is refused with those to use otherwise", async t => {
+  const a = await startAppServer(t, 'a', [{ name: 'show', link: 'ui://a/main' }], ['ui://both', 'ui://a/listed'])
+  const b = await startAppServer(t, 'b', [{ name: 'show', link: 'ui://b/main' }], ['ui://both'])
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const read = async (uri: string) => JSON.stringify(await client.request('resources/read', { uri }))
+
+  assert.match(await read('ui://a/main'), /"uri":"ui:\/\/a\/main","text":"a ui:\/\/a\/main"/)
+  assert.match(await read('ui://b/main'), /"text":"b ui:\/\/b\/main"/)
+  assert.match(await read('ui://a/listed'), /"text":"a ui:\/\/a\/listed"/)
+  assert.match(await read('ui://both'), /ui:\/\/a\.tapgate\/both, ui:\/\/b\.tapgate\/both/)
+})
+
+test('an app that the rules for resources hide cannot be read under any URI', async t => {
+  const tools = ['open', 'secret'].map(name => ({ name, link: `ui://${name}` }))
+  const [a, b] = [await startAppServer(t, 'a', tools, ['ui://secret']), await startAppServer(t, 'b', tools)]
+  const config = {
+    filters: { resources: { deny: ['ui://secret'] } },
+    profiles: { one: { upstreams: ['a'] }, few: { resources: { deny: ['ui://open'] } } },
+  }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b }, config }))
+  const read = async (path: string, uri: string) => {
+    const client = closeAfter(t, await testClient(`${gateway.url}${path}`))
+    return JSON.stringify(await client.request('resources/read', { uri }))
+  }
+
+  for (const uri of ['ui://secret', 'ui://a.tapgate/secret', 'ui://b.tapgate/secret'])
+    assert.match(await read('', uri), /"error"/, uri)
+  assert.match(await read('', 'ui://b.tapgate/open'), /"b ui:\/\/open"/)
+  assert.match(await read('/one', 'ui://a.tapgate/open'), /"a ui:\/\/open"/)
+  assert.match(await read('/one', 'ui://open'), /"a ui:\/\/open"/)
+  assert.match(await read('/one', 'ui://b.tapgate/open'), /"error"/)
+  assert.match(await read('/few', 'ui://a.tapgate/open'), /"error"/)
+})
