@@ -1,8 +1,9 @@
-import type { CatalogEntry, Config, Exchange, Plugin } from '../../src/plugin.ts'
-import { canonicalizeUri, isObject, readList, readText, refuse, RPC } from '../../src/plugin.ts'
+import type { CatalogEntry, Config, Exchange, JsonObject, Plugin } from '../../src/plugin.ts'
+import { canonicalizeUri, isObject, readList, readText, readTexts, refuse, RPC } from '../../src/plugin.ts'
 import { changeLinks, listLinks, toExposedUri, toOriginalUri } from './app-uris.ts'
 
 const READ = ['resources/read']
+const FIRST = { stage: 'unwrap', readers: () => '' } as const
 
 /**
  * Keeps the MCP Apps (SEP-1865) of several servers apart: clients see `ui://<upstream>.tapgate/…`, and a read of it
@@ -23,6 +24,15 @@ export const apps: Plugin<undefined> = {
     hooks.catalog.tap({ stage: 'transform', onlyRenames: true }, (entries, { kind }) =>
       kind === 'tools' || kind === 'resources' ? entries.map(exposeEntry) : undefined,
     )
+    // Names from an earlier form of a list can be called: add the servers' own ones, and restore the list.
+    const lists = new WeakMap<readonly CatalogEntry[], readonly CatalogEntry[]>()
+    hooks.listing.tap(FIRST, (entries, { kind }) => {
+      const own = kind === 'tools' ? listOwnNames(entries) : []
+      if (own.length === 0) return undefined
+      lists.set(own, entries)
+      return own
+    })
+    hooks.listing.tap(FIRST, own => lists.get(own))
     hooks.request.tap({ methods: READ }, async exchange => {
       const uri = readUri(exchange)
       if (uri === undefined || findTarget(uri, config) !== undefined) return undefined
@@ -56,6 +66,23 @@ export const apps: Plugin<undefined> = {
       return { result: answer.result.edit(['contents'], { contents }) }
     })
   },
+}
+
+/**
+ * Lists the tools of servers with apps under their own names, by which an app calls them; without those of several
+ * servers, as calls do not name their app.
+ */
+function listOwnNames(entries: readonly CatalogEntry[]): readonly CatalogEntry[] {
+  const servers = new Set(entries.filter(({ value }) => listLinks(value).length > 0).map(({ upstream }) => upstream))
+  const callable = entries.filter(({ upstream, value }) => servers.has(upstream) && isForApps(value))
+  return [...Map.groupBy(callable, ({ original }) => original).values()].flatMap(([entry, second]) =>
+    entry === undefined || second !== undefined ? [] : [{ ...entry, exposed: entry.original }],
+  )
+}
+
+function isForApps(tool: JsonObject): boolean {
+  const visibility = readTexts(tool, '_meta', 'ui', 'visibility')
+  return visibility.length === 0 || visibility.includes('app')
 }
 
 function readUri({ params }: Exchange): string | undefined {

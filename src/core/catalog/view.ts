@@ -96,10 +96,10 @@ export class Listings {
   }
 
   #makeListedView(view: View, forms: ListingForms): ListedView {
-    if (forms[0] === view.entries) return withoutListing(view)
+    if (forms.length === 1) return withoutListing(view)
     const { entries, real, unshown } = checkListing(view, forms)
     for (const one of unshown) this.#report(one)
-    if (isSame(view.entries, entries)) return withoutListing(view)
+    if (isSame(view.entries, entries)) return { view, real }
     return { view: view.withEntries(entries), real }
   }
 

@@ -124,3 +124,26 @@ test('an app that the rules for resources hide cannot be read under any URI', as
   assert.match(await read('/one', 'ui://b.tapgate/open'), /"error"/)
   assert.match(await read('/few', 'ui://a.tapgate/open'), /"error"/)
 })
+
+test("an app calls its server's tools by their own names, as long as one server with apps has them", async t => {
+  const clock = await startAppServer(t, 'clock', [
+    { name: 'get-time', link: 'ui://clock' },
+    { name: 'tick', link: 'ui://clock', visibility: ['app'] },
+    { name: 'stop', link: 'ui://clock', visibility: ['model'] },
+  ])
+  const watch = await startAppServer(t, 'watch', [{ name: 'get-time', link: 'ui://clock' }])
+  const plain = closeAfter(t, await testUpstream({ tools: { tick: () => 'plain', erase: () => 'plain' } }))
+  const config = { profiles: { watch: { upstreams: ['watch'] } } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { plain, clock, watch }, config }))
+  const call = async (name: string, path = '') => {
+    const client = closeAfter(t, await testClient(`${gateway.url}${path}`))
+    return JSON.stringify(await client.request('tools/call', { name, arguments: {} }))
+  }
+
+  assert.match(await call('tick'), /"clock tick"/)
+  assert.match(await call('clock__get-time'), /"clock get-time"/)
+  // Two servers have it, apps may not call it, and this server has no apps.
+  for (const name of ['get-time', 'stop', 'erase']) assert.match(await call(name), /Unknown tool/, name)
+  assert.match(await call('get-time', '/watch'), /"watch get-time"/)
+  assert.match(await call('tick', '/watch'), /Unknown tool/)
+})
