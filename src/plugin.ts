@@ -235,6 +235,7 @@ export { LISTS, METHODS } from './protocol/methods.ts'
 export { canonicalizeJson } from './protocol/json/json.ts'
 export { isObject, filterObjects, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
+export { isAppOnly } from './protocol/list-entry.ts'
 export type { CommandCall, CommandFinding, PluginCommands } from './api/command.ts'
 export type { PeerDirectory } from './api/listener.ts'
 export type {

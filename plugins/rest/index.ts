@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import template from './openapi.json' with { type: 'json' }
 import type { Answer, Config, HttpReply, JsonObject, Plugin } from '../../src/plugin.ts'
-import { checkKnownName, readList, readMap, readText, ANONYMOUS, RPC } from '../../src/plugin.ts'
+import { checkKnownName, isAppOnly, readList, readMap, readText, ANONYMOUS, RPC } from '../../src/plugin.ts'
 import { callTool } from './call-tool.ts'
 import type { RestRequest, SendRequest } from './mcp-session.ts'
 import { problem, toProblem, toProblemFromThrown, withSession } from './mcp-session.ts'
@@ -107,7 +107,8 @@ async function readAllPages(send: SendRequest): Promise<ToolList | HttpReply> {
     if ('error' in answer) return toProblem(answer.error)
     if (!('result' in answer)) return toProblem({ code: RPC.internal, message: 'no list' })
     const result = answer.result.value()
-    if (Array.isArray(result.tools)) tools.push(...(result.tools as JsonObject[]))
+    // No host hides the tools of apps from the model of a REST client.
+    if (Array.isArray(result.tools)) tools.push(...(result.tools as JsonObject[]).filter(tool => !isAppOnly(tool)))
     ttlMs = Math.min(ttlMs, typeof result.ttlMs === 'number' ? result.ttlMs : 0)
     isPublic &&= result.cacheScope === 'public'
     cursor = result.nextCursor

@@ -1,5 +1,12 @@
 import type { CatalogEntry, JsonObject, Config, ListingReader } from '../../src/plugin.ts'
-import { estimateTokens, compileGlobs, parseDuration, parseSize, createProfileLookup } from '../../src/plugin.ts'
+import {
+  estimateTokens,
+  compileGlobs,
+  isAppOnly,
+  parseDuration,
+  parseSize,
+  createProfileLookup,
+} from '../../src/plugin.ts'
 import type { MetaTool } from './meta-tools.ts'
 import { createCodeTools, createDescribeTool, assignMetaToolNames, createSearchTools } from './meta-tools.ts'
 import type { ToolIndex } from './tool-index.ts'
@@ -105,7 +112,7 @@ const OWN_NAME = 'tapgate'
 /** Clients with a full list in mode `auto`: they search tools themselves, are used by people, or call tools by name. */
 const FULL_FOR = ['claude-code*', 'mcp-inspector*', 'inspector', 'inspector-client*', 'rest']
 
-/** Callable tools of one reader by exposed name, with a search index; both live as long as the list. */
+/** Tools of one reader that models may call, by exposed name, with a search index; both live as long as the list. */
 export class Surface {
   readonly entries: readonly CatalogEntry[]
   readonly settings: SurfaceSettings
@@ -114,10 +121,10 @@ export class Surface {
   #index: Promise<ToolIndex> | undefined
 
   constructor(entries: readonly CatalogEntry[], settings: SurfaceSettings) {
-    this.entries = entries
+    this.entries = entries.filter(({ value }) => !isAppOnly(value))
     this.settings = settings
     this.names = assignMetaToolNames(entries)
-    this.#byName = new Map(entries.map(entry => [entry.exposed, entry]))
+    this.#byName = new Map(this.entries.map(entry => [entry.exposed, entry]))
   }
 
   /** Finds the meta tool with this name. */
@@ -153,7 +160,9 @@ const MAX_OVERVIEW_TOKENS = 900
 export function createListing(entries: readonly CatalogEntry[], settings: SurfaceSettings): SurfaceListing {
   const surface = new Surface(entries, settings)
   const listed = selectEntries(surface)
-  return { entries: listed, surface, tokens: countListTokens(listed) }
+  // Hosts need the tools that only apps call, and do not show them to the model.
+  const appOnly = entries.filter(({ value }) => isAppOnly(value))
+  return { entries: [...listed, ...appOnly], surface, tokens: countListTokens(listed) }
 }
 
 function selectEntries(surface: Surface): readonly CatalogEntry[] {

@@ -13,13 +13,14 @@ const OMITTED_KEYWORDS: ReadonlySet<string> = new Set(
 export function compactTool(entry: CatalogEntry): CatalogEntry {
   const cached = COMPACT.get(entry)
   if (cached !== undefined) return cached
-  const { name, title, annotations, inputSchema, execution, description } = entry.value
+  const { name, title, annotations, inputSchema, execution, description, _meta } = entry.value
   const value: JsonObject = { name }
   if (title !== undefined) value.title = title
   if (typeof description === 'string') value.description = shortenSentence(description)
   value.inputSchema = compactRootSchema(inputSchema)
   if (annotations !== undefined) value.annotations = annotations
   if (execution !== undefined) value.execution = execution
+  if (_meta !== undefined) value._meta = _meta
   const made = { ...entry, value }
   COMPACT.set(entry, made)
   return made

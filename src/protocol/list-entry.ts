@@ -1,3 +1,4 @@
+import { readTexts } from '../util/plain-data.ts'
 import { decodePercent } from '../util/plain-text.ts'
 import type { JsonObject } from './json/json.ts'
 import { isObject } from './json/json.ts'
@@ -308,4 +309,10 @@ function repairMembers(value: JsonObject, fields: FieldRepairs, path: string, dr
     return []
   })
   return isRepaired ? Object.fromEntries(members) : value
+}
+
+/** Checks whether only apps, not models, may call a tool (MCP Apps, `visibility`). */
+export function isAppOnly(tool: JsonObject): boolean {
+  const visibility = readTexts(tool, '_meta', 'ui', 'visibility')
+  return visibility.length > 0 && !visibility.includes('model')
 }

@@ -147,3 +147,30 @@ test("an app calls its server's tools by their own names, as long as one server 
   assert.match(await call('get-time', '/watch'), /"watch get-time"/)
   assert.match(await call('tick', '/watch'), /Unknown tool/)
 })
+
+test('a tool for apps only is listed for hosts, and is in no search, script or REST list', async t => {
+  const clock = await startAppServer(t, 'clock', [
+    { name: 'show', link: 'ui://clock' },
+    { name: 'refresh', link: 'ui://clock', visibility: ['app'] },
+  ])
+  const config = {
+    surface: { choices: ['search', 'compact', 'code'] },
+    rest: { path: '/rest' },
+  }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { clock }, config }))
+  const connect = async (mode: string) => closeAfter(t, await testClient(`${gateway.url}?surface=${mode}`))
+  const call = async (mode: string, name: string, args: JsonObject) =>
+    JSON.stringify(await (await connect(mode)).request('tools/call', { name, arguments: args }))
+  const list = async (mode: string) => JSON.stringify(await (await connect(mode)).request('tools/list'))
+  const getText = async (path: string) => await (await fetch(new URL(path, gateway.url))).text()
+
+  for (const mode of ['search', 'compact', 'code']) assert.match(await list(mode), /"clock__refresh"/, mode)
+  assert.match(await list('compact'), /"name":"clock__show"[^}]*\}[^}]*"resourceUri":"ui:\/\/clock\.tapgate\/clock"/)
+  assert.match(await call('search', 'search_tools', { query: 'show' }), /clock__show/)
+  assert.doesNotMatch(await call('search', 'search_tools', { query: 'refresh' }), /clock__refresh/)
+  assert.match(await call('search', 'refresh', {}), /"clock refresh"/)
+  for (const path of ['/rest/tools', '/rest/openapi.json']) {
+    assert.match(await getText(path), /clock__show/)
+    assert.doesNotMatch(await getText(path), /clock__refresh/)
+  }
+})
