@@ -8,7 +8,7 @@ import { withFile } from './tarball.ts'
 
 const PACKAGE = fileURLToPath(new URL('../package.json', import.meta.url))
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
-const ONLY_HERE = ['scripts', 'devDependencies', 'optionalDependencies']
+const ONLY_HERE = ['scripts', 'devDependencies', 'optionalDependencies', 'overrides']
 
 const { npm_config_pack_destination: destination = '', npm_package_integrity: integrity = '' } = process.env
 
