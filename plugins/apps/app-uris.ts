@@ -19,10 +19,10 @@ export function toOriginalUri(uri: string): { readonly upstream: string; readonl
 }
 
 /** Lists a tool's links to its app. */
-export function listLinks({ _meta }: JsonObject): readonly unknown[] {
+export function listLinks({ _meta }: JsonObject): readonly string[] {
   if (!isObject(_meta)) return []
   const links = [...FLAT_LINKS.map(key => _meta[key]), isObject(_meta.ui) ? _meta.ui.resourceUri : undefined]
-  return links.filter(link => typeof link === 'string' && OWN.test(link))
+  return links.filter(link => typeof link === 'string').filter(link => OWN.test(link))
 }
 
 /** Changes a tool's links to its app; returns the same object if none changes. */

@@ -101,7 +101,7 @@ function findTarget(uri: string, { upstreams }: Config): ReturnType<typeof toOri
   return target !== undefined && Object.hasOwn(upstreams, target.upstream) ? target : undefined
 }
 
-/** Finds the servers whose tools name their own URI; if there are none, those that list it. */
+/** Finds the servers whose tools name a server's own URI, else those that list it, else those with its host. */
 async function findOwners(
   uri: string,
   exchange: Exchange,
@@ -110,7 +110,17 @@ async function findOwners(
   const resources = await exchange.listShownEntries('resources')
   if (resources.some(({ exposed }) => exposed === uri)) return []
   const tools = await exchange.listShownEntries('tools')
-  const naming = tools.filter(({ value, upstream }) => listLinks(value).includes(expose(upstream, uri)))
-  const listing = resources.filter(({ original }) => canonicalizeUri(original) === uri)
-  return [...new Set((naming.length > 0 ? naming : listing).map(({ upstream }) => upstream))]
+  const named = tools.flatMap(({ upstream, value }) => listLinks(value).map(link => ({ upstream, link })))
+  const listed = resources.map(({ upstream, exposed }) => ({ upstream, link: canonicalizeUri(exposed) }))
+  const isSame = ({ upstream, link }: AppLink): boolean => link === expose(upstream, uri)
+  const [host = ''] = /^ui:\/\/[^/?#]*/.exec(uri) ?? []
+  const isNear = ({ upstream, link }: AppLink): boolean => link.startsWith(`${expose(upstream, host)}/`)
+  const found = [named.filter(isSame), listed.filter(isSame), [...named, ...listed].filter(isNear)]
+  return [...new Set(found.find(({ length }) => length > 0)?.map(({ upstream }) => upstream))]
+}
+
+/** An app's URI as clients see it. */
+interface AppLink {
+  readonly upstream: string
+  readonly link: string
 }

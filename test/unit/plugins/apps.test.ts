@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { toExposedUri, toOriginalUri } from '../../../plugins/apps/app-uris.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { until } from '../../fixtures/until.ts'
 
 const NAME = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
 const URI = fc.stringMatching(/^ui:\/\/[a-zA-Z0-9.-]{1,9}(\/[a-z0-9._:-]{1,6}){0,3}$/)
@@ -101,6 +102,36 @@ test("a server's own URI is read while only one server has it, and is refused wi
   assert.match(await read('ui://b/main'), /"text":"b ui:\/\/b\/main"/)
   assert.match(await read('ui://a/listed'), /"text":"a ui:\/\/a\/listed"/)
   assert.match(await read('ui://both'), /ui:\/\/a\.tapgate\/both, ui:\/\/b\.tapgate\/both/)
+  // Parts of an app are in no list.
+  assert.match(await read('ui://b/part'), /"text":"b ui:\/\/b\/part"/)
+  assert.match(await read('ui://b.tapgate/both/part'), /"text":"b ui:\/\/both\/part"/)
+})
+
+test('a part of an app in no list is not read from the first of two servers with such an app', async t => {
+  const tools = [{ name: 'show', link: 'ui://app/main' }]
+  const [a, b] = [await startAppServer(t, 'a', tools, ['ui://app/main']), await startAppServer(t, 'b', tools)]
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const { error } = await client.request('resources/read', { uri: 'ui://app/part' })
+
+  assert.match(error?.message ?? '', /ui:\/\/a\.tapgate\/app\/part, ui:\/\/b\.tapgate\/app\/part/)
+})
+
+test('updates of a subscribed app have the URI that the client sees', async t => {
+  const a = closeAfter(
+    t,
+    await testUpstream({ resources: { 'ui://app': 'a' }, capabilities: { resources: { subscribe: true } } }),
+  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a } }))
+  const client = closeAfter(t, await testClient(gateway.url, { era: 'legacy' }))
+  await client.listen()
+  await client.request('resources/subscribe', { uri: 'ui://a.tapgate/app' })
+  await a.waitForListener()
+  a.notify('notifications/resources/updated', { uri: 'ui://app' })
+  const listUpdates = () => client.notifications.filter(({ method }) => method === 'notifications/resources/updated')
+  await until(() => listUpdates().length > 0)
+
+  assert.deepEqual(listUpdates()[0]?.params, { uri: 'ui://a.tapgate/app' })
 })
 
 test('an app that the rules for resources hide cannot be read under any URI', async t => {
