@@ -1,6 +1,16 @@
 import type { CatalogEntry, Config, Exchange, JsonObject, Plugin } from '../../src/plugin.ts'
-import { canonicalizeUri, isObject, readList, readText, readTexts, refuse, RPC } from '../../src/plugin.ts'
-import { changeLinks, listLinks, toExposedUri, toOriginalUri } from './app-uris.ts'
+import {
+  canonicalizeUri,
+  isObject,
+  parseAppUri,
+  readList,
+  readText,
+  readTexts,
+  refuse,
+  RPC,
+  toAppUri,
+} from '../../src/plugin.ts'
+import { changeLinks, listLinks } from './app-links.ts'
 
 const READ = ['resources/read']
 const FIRST = { stage: 'unwrap', readers: () => '' } as const
@@ -14,7 +24,7 @@ export const apps: Plugin<undefined> = {
   setup({ config, hooks, slot }) {
     const owner = slot.exchange((): { upstream?: string } => ({}))
     const renamed = listRenamedUris(config)
-    const expose = (upstream: string, uri: string): string => (renamed.has(uri) ? uri : toExposedUri(upstream, uri))
+    const expose = (upstream: string, uri: string): string => (renamed.has(uri) ? uri : toAppUri(upstream, uri))
     const exposeEntry = (entry: CatalogEntry): CatalogEntry => {
       const exposed = entry.kind === 'resources' ? expose(entry.upstream, entry.exposed) : entry.exposed
       const value = entry.kind === 'tools' ? changeLinks(entry.value, uri => expose(entry.upstream, uri)) : entry.value
@@ -61,7 +71,7 @@ export const apps: Plugin<undefined> = {
       const contents = readList(answer.result.value(), 'contents').map(content => {
         const named = readText(content, 'uri')
         if (!isObject(content) || named === undefined) return content
-        return { ...content, uri: named === own ? uri : toExposedUri(route.upstream, named) }
+        return { ...content, uri: named === own ? uri : toAppUri(route.upstream, named) }
       })
       return { result: answer.result.edit(['contents'], { contents }) }
     })
@@ -96,8 +106,8 @@ function listRenamedUris({ filters, upstreams }: Config): ReadonlySet<string> {
   return new Set(sections.flatMap(section => Object.values(section?.rename ?? {})))
 }
 
-function findTarget(uri: string, { upstreams }: Config): ReturnType<typeof toOriginalUri> {
-  const target = toOriginalUri(uri)
+function findTarget(uri: string, { upstreams }: Config): ReturnType<typeof parseAppUri> {
+  const target = parseAppUri(uri)
   return target !== undefined && Object.hasOwn(upstreams, target.upstream) ? target : undefined
 }
 

@@ -23,6 +23,7 @@ import {
   compileForbiddenUris,
   compileGlobs,
   isObject,
+  parseAppUri,
 } from '../../src/plugin.ts'
 
 type RouteConfig = NonNullable<Config['routes']>[number]
@@ -97,7 +98,8 @@ function compileCondition(key: MatchKey, patterns: string | readonly string[], a
   return exchange => {
     if (methods?.includes(exchange.method) === false) return false
     const value = text(exchange)
-    return typeof value === 'string' && matches(value)
+    if (typeof value !== 'string') return false
+    return matches(value) || (key === 'resource' && matches(parseAppUri(value)?.uri ?? value))
   }
 }
 
@@ -138,10 +140,14 @@ function createParamMapper(
 
 function createNameMappers(config: Config, upstream: string): OwnNameMappers {
   const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
+  const toOwnUri = createNameMapper(config, upstream, 'resources', '')
   return {
     tools: createNameMapper(config, upstream, 'tools', prefix),
     prompts: createNameMapper(config, upstream, 'prompts', prefix),
-    resources: createNameMapper(config, upstream, 'resources', ''),
+    resources(uri) {
+      const app = parseAppUri(uri)
+      return toOwnUri(app?.upstream === upstream ? app.uri : uri)
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { toExposedUri, toOriginalUri } from '../../../plugins/apps/app-uris.ts'
+import { parseAppUri, toAppUri } from '../../../src/protocol/app-uri.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
@@ -55,8 +55,8 @@ function includesText(result: unknown, text: string): boolean {
 test('every URI is found again, and the URIs of two servers never are the same', () => {
   fc.assert(
     fc.property(NAME, NAME, URI, (one, other, uri) => {
-      assert.deepEqual(toOriginalUri(toExposedUri(one, uri)), { upstream: one, uri })
-      if (one !== other) assert.notEqual(toExposedUri(one, uri), toExposedUri(other, uri))
+      assert.deepEqual(parseAppUri(toAppUri(one, uri)), { upstream: one, uri })
+      if (one !== other) assert.notEqual(toAppUri(one, uri), toAppUri(other, uri))
     }),
     { numRuns: 2000 },
   )
@@ -81,7 +81,7 @@ test('with 200 pairs of equal URIs on two servers every read reaches the server 
   }
   for (const uri of uris) {
     const { error, result } = await client.request('resources/read', { uri })
-    const target = toOriginalUri(uri)
+    const target = parseAppUri(uri)
     const isRight =
       target === undefined ? error !== undefined : includesText(result, `${target.upstream} ${target.uri}`)
     if (!isRight) wrong.push([uri, result])
@@ -204,4 +204,22 @@ test('a tool for apps only is listed for hosts, and is in no search, script or R
     assert.match(await getText(path), /clock__show/)
     assert.doesNotMatch(await getText(path), /clock__refresh/)
   }
+})
+
+test('routes match the URI of a server, and lead to the page of the server that the URI names', async t => {
+  const tools = [{ name: 'show', link: 'ui://app' }]
+  const [a, b] = [await startAppServer(t, 'a', tools, ['ui://app']), await startAppServer(t, 'b', tools, ['ui://app'])]
+  const routes = [
+    { match: { resource: 'ui://secret/**' }, deny: 'secret' },
+    { match: { client: 'only-b' }, to: 'b' },
+  ]
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b }, config: { routes } }))
+  const read = async (uri: string, name = 'any') => {
+    const client = closeAfter(t, await testClient(gateway.url, { info: { name, version: '1' } }))
+    return JSON.stringify(await client.request('resources/read', { uri }))
+  }
+
+  assert.match(await read('ui://b.tapgate/app', 'only-b'), /"uri":"ui:\/\/b\.tapgate\/app","text":"b ui:\/\/app"/)
+  assert.doesNotMatch(await read('ui://a.tapgate/app', 'only-b'), / ui:\/\/app"/)
+  for (const uri of ['ui://secret/x', 'ui://a.tapgate/secret/x']) assert.match(await read(uri), /"message":"secret"/)
 })

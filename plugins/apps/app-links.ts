@@ -1,28 +1,14 @@
 import type { JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 
-const OWN = /^ui:\/\/(.*)$/is
-/** A host of its own, as servers often use their own name: `ui://crm/…` of `crm` can be told from this. */
-const EXPOSED = /^ui:\/\/([a-z][a-z0-9_-]*)\.tapgate\/(.*)$/is
 /** Links from a tool to its app in `_meta`, besides `ui.resourceUri`: an older draft, and the OpenAI Apps SDK. */
 const FLAT_LINKS = ['ui/resourceUri', 'openai/outputTemplate']
-
-/** Returns the URI that clients see: `ui://refunds.html` of `crm` becomes `ui://crm.tapgate/refunds.html`. */
-export function toExposedUri(upstream: string, uri: string): string {
-  return uri.replace(OWN, (_, rest: string) => `ui://${upstream}.tapgate/${rest}`)
-}
-
-/** Returns the upstream and its own URI; undefined if the URI has another form. */
-export function toOriginalUri(uri: string): { readonly upstream: string; readonly uri: string } | undefined {
-  const [, upstream, rest = ''] = EXPOSED.exec(uri) ?? []
-  return upstream === undefined ? undefined : { upstream, uri: `ui://${rest}` }
-}
 
 /** Lists a tool's links to its app. */
 export function listLinks({ _meta }: JsonObject): readonly string[] {
   if (!isObject(_meta)) return []
   const links = [...FLAT_LINKS.map(key => _meta[key]), isObject(_meta.ui) ? _meta.ui.resourceUri : undefined]
-  return links.filter(link => typeof link === 'string').filter(link => OWN.test(link))
+  return links.filter(link => typeof link === 'string').filter(link => /^ui:\/\//i.test(link))
 }
 
 /** Changes a tool's links to its app; returns the same object if none changes. */
