@@ -255,6 +255,7 @@ export type {
   CallRecord,
   Credentials,
   Dispatch,
+  EndedSession,
   Exchange,
   Metric,
   HttpReply,

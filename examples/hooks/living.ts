@@ -35,6 +35,18 @@ export const heartbeat: Plugin<{ beat(): void }> = {
 }
 // #endregion close
 
+// #region sessionEnd
+/** Warns about connections to servers that were lost. */
+export const losses: Plugin = {
+  name: 'losses',
+  setup({ hooks, log }) {
+    hooks.sessionEnd.tap(({ peer, name, reason, error }) => {
+      if (peer === 'server' && error !== undefined) log.warn('connection lost', { upstream: name, reason })
+    })
+  },
+}
+// #endregion sessionEnd
+
 // #region upstreamState
 /** Logs an alarm when a server fails. */
 export const alarm: Plugin = {

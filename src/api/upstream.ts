@@ -39,6 +39,20 @@ export interface UpstreamRuntime {
   readonly lastErrorAt?: number
 }
 
+/** A session that has ended: a client's, or a connection to a server. */
+export interface EndedSession {
+  readonly peer: 'client' | 'server'
+  /** Name of the listener or the upstream. */
+  readonly name: string
+  /** Protocol version. */
+  readonly version: string
+  /** Duration from the handshake on. */
+  readonly ms: number
+  readonly reason: string
+  /** Error code if the connection was lost. */
+  readonly error?: string | undefined
+}
+
 /** Configured server status, for people and programs. */
 export interface UpstreamStatus {
   readonly name: string
@@ -149,6 +163,8 @@ export interface UpstreamContext {
   /** Client roots for requests outside any call; absent if no client can be asked. */
   readonly roots?: ClientRootsProvider
   reportState(state: UpstreamState, problem?: string): void
+  /** Reports that a connection with a finished handshake has ended. */
+  reportSessionEnd?(session: EndedSession): void
   /**
    * Opens HTTP to a server without MCP: with the gateway's proxies, certificates and the authorizer's credentials.
    * Absent without a network.

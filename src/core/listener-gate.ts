@@ -137,6 +137,7 @@ export class PipelineGate implements Gate {
   async openSession(init: SessionInit): Promise<Session> {
     if (!this.#isOpen) throw gatewayError('GW_STOPPING')
     const session = new PipelineSession(init)
+    if (init.client.era === 'legacy') session.openedAt = this.#graph.clock.now()
     try {
       await this.#graph.hooks.getRunner('session')?.(session)
     } catch (thrown) {
@@ -160,8 +161,14 @@ export class PipelineGate implements Gate {
       for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
     }
     if (!(session instanceof PipelineSession)) return end()
+    if (session.client.era === 'legacy') this.#reportEnd(session, reason)
     session.runWhenIdle(end)
     session.runEndListeners(reason, error => this.#graph.log.error(getErrorMessage(error), { session: session.id }))
+  }
+
+  #reportEnd({ listener: name, client: { version }, openedAt }: PipelineSession, reason: string): void {
+    const { hooks, clock } = this.#graph
+    hooks.getRunner('sessionEnd')?.({ peer: 'client', name, version, ms: clock.now() - openedAt, reason })
   }
 
   run(session: Session, inbound: IncomingRequest): RunningExchange {

@@ -299,6 +299,7 @@ function createUpstream(name: string, spec: UpstreamConfig, { loaded, hooks, aro
     ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(createCannotAskReply(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
     reportState: state => around.upstreamChanged(name, state, made),
+    reportSessionEnd: session => around.hooksOf(name, made)?.getRunner('sessionEnd')?.(session),
   }
   try {
     const context = addAuthorizer(hooks, spec, plain)

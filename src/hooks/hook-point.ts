@@ -128,6 +128,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   request: ['a'],
   route: ['a'],
   session: ['a'],
+  sessionEnd: ['a'],
   upstreamState: ['a', 'b', 'c'],
   control: ['a'],
   authenticate: ['a'],

@@ -42,6 +42,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   notification: { kind: 'syncBail', by: 'method' },
   clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },
   approval: { kind: 'asyncBail', patience: 'person' },
+  sessionEnd: { kind: 'sync', safe: true },
   upstreamState: { kind: 'sync', safe: true },
   auditEvent: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },

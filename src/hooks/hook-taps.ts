@@ -11,6 +11,7 @@ import type {
   Config,
   Credentials,
   Dispatch,
+  EndedSession,
   Exchange,
   Metric,
   HttpReply,
@@ -410,6 +411,17 @@ export interface HookTaps {
    * @example examples/hooks/living.ts#ready
    */
   ready: () => MaybePromise<void>
+  /**
+   * Runs: When a session has ended: that of a client with `initialize`, or a connection to a server. Modern clients
+   * have no sessions.
+   *
+   * May change: Nothing; it only observes. `error` is set if the connection to a server was lost.
+   *
+   * If it throws: The error is logged.
+   *
+   * @example examples/hooks/living.ts#sessionEnd
+   */
+  sessionEnd: (session: EndedSession) => void
   /**
    * Runs: When a server's state changes: `idle`, `starting`, `ready`, `needs_auth`, `failed`, `stopped`.
    *

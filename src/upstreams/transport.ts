@@ -117,8 +117,8 @@ export interface ConnectionDeps<Connection = unknown> {
   readonly clock: Clock
   readonly drops: DroppedMessages
   notify(notification: Notification): void
-  /** Sends server requests to clients. */
-  readonly clients: Pick<UpstreamContext, 'ask'>
+  /** Sends server requests to clients, and reports the end of the session. */
+  readonly clients: Pick<UpstreamContext, 'ask' | 'reportSessionEnd'>
   /** True if the client is alone on the connection and can get requests outside calls; absent if no client can. */
   isOnlyClient?: ((session: Session) => boolean) | undefined
   /** Requests a client's roots outside calls; absent if no client can be asked. */

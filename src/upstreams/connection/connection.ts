@@ -89,6 +89,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   readonly #cancelled: CancelledCalls
   /** How many pending requests are client calls. */
   #calls = 0
+  #openedAt = 0
 
   constructor(host: ConnectionDeps<Connection>, connect: (events: ConnectionEvents) => Transport) {
     this.host = host
@@ -141,6 +142,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
 
   opened(server: ServerDescription): void {
     this.server = server
+    this.#openedAt = this.host.clock.now()
     this.transport.opened(server)
   }
 
@@ -166,23 +168,33 @@ export class Connection implements ConnectionEvents, IncomingDeps {
 
   /** Closes the connection; pending calls fail with the reason. */
   close(reason: Reason): Promise<void> {
-    this.closedBecause ??= reason
+    this.#end(reason)
     this.#failAll(reason)
     return this.transport.close()
   }
 
   /** Accepts no more calls. Pending calls over HTTP have their own streams and may finish. */
   retire(reason: Reason): Promise<void> {
+    this.#end(reason, createClosedError(this.host.name, reason).code)
     if (!this.transport.streams) return this.close(reason)
-    this.closedBecause ??= reason
     return this.transport.retire()
   }
 
   closed(reason: Reason): void {
     if (this.closedBecause !== undefined) return
-    this.closedBecause = reason
+    this.#end(reason, createClosedError(this.host.name, reason).code)
     if (!this.transport.streams) this.#failAll(reason)
     this.host.closed(this, reason)
+  }
+
+  /** Marks the connection as closed for its first reason. */
+  #end(reason: Reason, error?: string): void {
+    if (this.closedBecause !== undefined) return
+    this.closedBecause = reason
+    if (this.server === undefined) return
+    const ms = this.host.clock.now() - this.#openedAt
+    const { name, clients } = this.host
+    clients.reportSessionEnd?.({ peer: 'server', name, version: this.server.version, ms, reason: reason.why, error })
   }
 
   attachTransport(transport: Transport): void {
