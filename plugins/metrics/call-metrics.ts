@@ -1,7 +1,7 @@
-import type { Answer, CallRecord, Clock, Dispatch, Metric } from '../../src/plugin.ts'
+import type { Answer, CallRecord, Clock, Config, Dispatch, EndedSession, Upstream } from '../../src/plugin.ts'
 import { GatewayError, METHODS } from '../../src/plugin.ts'
-
-export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+import type { Family, SeriesLabels } from './series.ts'
+import { Histogram, SeriesMap } from './series.ts'
 
 const OTHER = 'other'
 /** Methods whose target is in the catalog; URIs and task ids are too many. */
@@ -10,36 +10,65 @@ const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 /** Maximum error types with their own series; servers choose their codes. */
 const MAX_ERRORS = 50
+/** Maximum protocol versions with their own series. */
+const MAX_VERSIONS = 20
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
+/** Reasons for which the gateway closes a client's session as failed. */
+const FAILURES: ReadonlySet<string> = new Set(['refused', 'credentials expired or revoked'])
+const TRANSPORTS: Readonly<Record<string, string>> = { stdio: 'pipe', http: 'tcp', socket: 'unix' }
+
+type Listeners = Config['listeners']
 
 /**
- * Counts calls by method, upstream, tool and outcome, and measures them. Includes the OpenTelemetry histograms for MCP:
- * `mcp.server.operation.duration` for client requests and `mcp.client.operation.duration` for attempts at upstreams.
- * Prometheus names use `_` for dots and end with the unit.
+ * Counts calls by method, upstream, tool and outcome, and measures them. Includes the OpenTelemetry histograms for MCP
+ * (semantic-conventions-genai, `docs/gen-ai/mcp.md`, status Development): the gateway is the server of client requests
+ * and sessions, and the client of attempts at upstreams and connections to them.
  */
 export class CallMetrics {
   #bounds: readonly number[]
   #maxTools: number
-  #durations: Histogram
-  readonly #counts = new SeriesMap(['method', 'upstream', 'tool', 'outcome'], () => ({ value: 0 }))
-  readonly #requests = new Histogram(['mcp_method_name', 'error_type'], BOUNDS)
-  readonly #attempts = new Histogram(['mcp_method_name', 'error_type'], BOUNDS)
+  #listeners: Listeners
+  #durations: Histogram<[method: string, upstream: string]>
+  readonly #counts = new SeriesMap(
+    (method: string, upstream: string, tool: string, outcome: string) => ({ method, upstream, tool, outcome }),
+    () => ({ value: 0 }),
+  )
+  readonly #requests = new Histogram(describeOperation, BOUNDS)
+  readonly #attempts = new Histogram(
+    (upstream: string, method: string, name: string, type: string) => ({
+      ...describeOperation(method, name, type),
+      ...this.#addresses.get(upstream),
+    }),
+    BOUNDS,
+  )
+  readonly #clientSessions = new Histogram(describeSession, BOUNDS)
+  readonly #connections = new Histogram(
+    (upstream: string, version: string, type: string) => ({
+      ...describeSession('', version, type),
+      ...this.#addresses.get(upstream),
+    }),
+    BOUNDS,
+  )
+  /** Attributes of each upstream. */
+  readonly #addresses = new Map<string, SeriesLabels>()
   readonly #labels = new Map<string, Set<string>>()
 
   /** `bounds` in seconds, ascending. */
-  constructor(bounds: readonly number[], maxTools: number) {
+  constructor(bounds: readonly number[], maxTools: number, listeners: Listeners) {
     this.#bounds = bounds
     this.#maxTools = maxTools
-    this.#durations = new Histogram(['method', 'upstream'], bounds)
+    this.#listeners = listeners
+    this.#durations = new Histogram(describeCall, bounds)
   }
 
   /** Applies new settings. Changed bounds reset the histogram. */
-  configure(bounds: readonly number[], maxTools: number): void {
+  configure(bounds: readonly number[], maxTools: number, listeners: Listeners): void {
     this.#maxTools = maxTools
+    this.#listeners = listeners
     if (String(bounds) === String(this.#bounds)) return
     this.#bounds = bounds
-    this.#durations = new Histogram(['method', 'upstream'], bounds)
+    this.#durations = new Histogram(describeCall, bounds)
   }
 
   recordCall({ method: called, upstream, name, outcome, code, ms }: CallRecord): void {
@@ -47,17 +76,24 @@ export class CallMetrics {
     // Unknown names are omitted, so that clients cannot create series.
     const named = upstream !== '' && NAMED.has(method) ? name : ''
     const tool = this.#limitLabel(`${method} ${upstream}`, named, this.#maxTools, OTHER)
+    const type = this.#limitError(method, outcome === 'is_error' ? TOOL_ERROR : String(code || ''))
     this.#counts.get(method, upstream, tool, outcome).value++
     this.#durations.add(ms, method, upstream)
-    this.#addOperation(this.#requests, method, outcome === 'is_error' ? TOOL_ERROR : String(code || ''), ms)
+    this.#requests.add(ms, method, tool, type)
   }
 
   /** Wraps dispatch to measure each attempt. */
-  wrap(next: Dispatch, clock: Clock): Dispatch {
+  wrap(next: Dispatch, { name: upstream, spec }: Upstream, clock: Clock): Dispatch {
+    this.#addresses.set(upstream, { 'tapgate.upstream': upstream, ...describeAddress(spec) })
     return call => {
       const began = clock.now()
       const method = METHODS.has(call.method) ? call.method : OTHER
-      const record = (type: string): void => this.#addOperation(this.#attempts, method, type, clock.now() - began)
+      const named = NAMED.has(method) ? String(call.params?.name) : ''
+      const record = (type: string): void => {
+        // The server's name differs from the name in the catalog.
+        const tool = this.#limitLabel(`${upstream} ${method}`, named, this.#maxTools, OTHER)
+        this.#attempts.add(clock.now() - began, upstream, method, tool, this.#limitError(method, type))
+      }
       return next(call).then(
         answer => {
           record(getErrorType(answer))
@@ -71,9 +107,17 @@ export class CallMetrics {
     }
   }
 
-  #addOperation(histogram: Histogram, method: string, errorType: string, ms: number): void {
-    const type = this.#limitLabel(method, errorType, MAX_ERRORS, OTHER_ERROR)
-    histogram.add(ms, method, type === '' ? undefined : type)
+  recordSession({ peer, name, version: reported, ms, reason, error = '' }: EndedSession): void {
+    const version = this.#limitLabel('version', reported, MAX_VERSIONS, OTHER)
+    if (peer === 'server') this.#connections.add(ms, name, version, error)
+    else {
+      const transport = TRANSPORTS[this.#listeners[name]?.type ?? ''] ?? ''
+      this.#clientSessions.add(ms, transport, version, FAILURES.has(reason) ? OTHER_ERROR : '')
+    }
+  }
+
+  #limitError(method: string, type: string): string {
+    return type === '' ? type : this.#limitLabel(method, type, MAX_ERRORS, OTHER_ERROR)
   }
 
   /** Returns a label's value, or `other` if the group has `max` values already, because peers choose them. */
@@ -91,8 +135,10 @@ export class CallMetrics {
     return [
       { name: 'tapgate_calls', type: 'counter', help: 'Completed client requests.', samples: counts },
       this.#durations.format('tapgate_call_duration_seconds', 'Duration of client requests.'),
-      this.#requests.format('mcp_server_operation_duration_seconds', 'Duration of client requests at the gateway.'),
-      this.#attempts.format('mcp_client_operation_duration_seconds', 'Duration of request attempts at an upstream.'),
+      this.#requests.format('mcp.server.operation.duration', 'Duration of client requests at the gateway.', 's'),
+      this.#attempts.format('mcp.client.operation.duration', 'Duration of request attempts at an upstream.', 's'),
+      this.#clientSessions.format('mcp.server.session.duration', 'Duration of sessions of clients.', 's'),
+      this.#connections.format('mcp.client.session.duration', 'Duration of connections to upstreams.', 's'),
     ]
   }
 }
@@ -103,104 +149,32 @@ function getErrorType(answer: Answer): string {
   return 'result' in answer && answer.result.isToolError ? TOOL_ERROR : ''
 }
 
-type SeriesLabels = Readonly<Record<string, string>>
+function describeCall(method: string, upstream: string): SeriesLabels {
+  return { method, upstream }
+}
 
-/** Series by label values, created once. */
-class SeriesMap<T> {
-  readonly #names: readonly string[]
-  readonly #create: () => T
-  readonly #series = new Map<string, readonly [labels: SeriesLabels, series: T]>()
-
-  constructor(names: readonly string[], create: () => T) {
-    this.#names = names
-    this.#create = create
-  }
-
-  /** Omits labels without a value. */
-  get(...values: readonly (string | undefined)[]): T {
-    const key = values.join('\0')
-    let entry = this.#series.get(key)
-    if (entry === undefined) {
-      const labels = this.#names.flatMap((name, at) => (values[at] === undefined ? [] : [[name, values[at]] as const]))
-      entry = [Object.fromEntries(labels), this.#create()]
-      this.#series.set(key, entry)
-    }
-    return entry[1]
-  }
-
-  [Symbol.iterator](): Iterator<readonly [labels: SeriesLabels, series: T]> {
-    return this.#series.values()
+function describeOperation(method: string, name: string, type: string): SeriesLabels {
+  const isTool = method === 'tools/call'
+  return {
+    'mcp.method.name': method,
+    ...(isTool ? { 'gen_ai.operation.name': 'execute_tool' } : {}),
+    ...(name === '' ? {} : { [isTool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: name }),
+    ...(type === '' ? {} : { 'error.type': type }),
+    ...(/^-?\d+$/.test(type) ? { 'rpc.response.status_code': type } : {}),
   }
 }
 
-class Histogram {
-  readonly #bounds: readonly number[]
-  readonly #series: SeriesMap<{ readonly buckets: Float64Array; count: number; seconds: number }>
-
-  constructor(labels: readonly string[], bounds: readonly number[]) {
-    this.#bounds = bounds
-    this.#series = new SeriesMap(labels, () => ({ buckets: new Float64Array(bounds.length), count: 0, seconds: 0 }))
-  }
-
-  add(ms: number, ...labels: readonly (string | undefined)[]): void {
-    const series = this.#series.get(...labels)
-    const seconds = ms / 1000
-    series.count++
-    series.seconds += seconds
-    const bucket = this.#bounds.findIndex(bound => seconds <= bound)
-    if (bucket >= 0) series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1
-  }
-
-  format(name: string, help: string): Family {
-    const samples = [...this.#series].flatMap(([labels, { buckets, count, seconds }]) => {
-      let sum = 0
-      const counted = this.#bounds.map((bound, index) => {
-        sum += buckets[index] ?? 0
-        return { suffix: '_bucket', labels: { ...labels, le: formatBound(bound) }, value: sum }
-      })
-      return [
-        ...counted,
-        { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
-        { suffix: '_sum', labels, value: seconds },
-        { suffix: '_count', labels, value: count },
-      ]
-    })
-    return { name, type: 'histogram', help, samples }
+function describeSession(transport: string, version: string, type: string): SeriesLabels {
+  return {
+    'mcp.protocol.version': version,
+    ...(transport === '' ? {} : { 'network.transport': transport }),
+    ...(type === '' ? {} : { 'error.type': type }),
   }
 }
 
-/** Prometheus' canonical form for a bound. */
-function formatBound(bound: number): string {
-  return Number.isInteger(bound) ? `${bound}.0` : String(bound)
-}
-
-/** All samples of one metric; a counter's name is without `_total`. */
-export type Family = Metric
-
-/** One sample; its suffix is `_total` or `_bucket`, for example. */
-export type Sample = Metric['samples'][number]
-
-/** Formats families that have samples in the text format of Prometheus. */
-export function formatExposition(families: readonly Family[]): string {
-  return families
-    .filter(({ samples }) => samples.length > 0)
-    .map(formatFamily)
-    .join('')
-}
-
-function formatFamily({ name, type, help, samples }: Family): string {
-  const family = type === 'counter' ? `${name}_total` : name
-  let text = `# HELP ${family} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${family} ${type}\n`
-  for (const { suffix = '', labels, value } of samples) text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
-  return text
-}
-
-function formatLabels(labels: Sample['labels']): string {
-  if (labels === undefined) return ''
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeText(value, /[\\\n"]/g)}"`)
-  return `{${pairs.join(',')}}`
-}
-
-function escapeText(text: string, special: RegExp): string {
-  return text.toWellFormed().replace(special, character => (character === '\n' ? '\\n' : `\\${character}`))
+function describeAddress(spec: Upstream['spec']): SeriesLabels {
+  if (!('url' in spec) || !URL.canParse(spec.url)) return spec.type === 'stdio' ? { 'network.transport': 'pipe' } : {}
+  const { hostname, port, protocol } = new URL(spec.url)
+  const usual = protocol === 'https:' || protocol === 'wss:' ? '443' : '80'
+  return { 'network.transport': 'tcp', 'server.address': hostname, 'server.port': port === '' ? usual : port }
 }

@@ -1,8 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts'
 import { checkKnownName, readList, readMap, isObject } from '../../src/plugin.ts'
-import type { Family, Sample } from './call-metrics.ts'
-import { CallMetrics, CONTENT_TYPE, formatExposition } from './call-metrics.ts'
+import { CallMetrics } from './call-metrics.ts'
+import { CONTENT_TYPE, formatExposition } from './exposition.ts'
+import type { Family, Sample } from './series.ts'
 
 type Gate = HttpRequest['gate']
 type UpstreamStatus = ReturnType<Gate['status']>['upstreams'][number]
@@ -194,12 +195,12 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
       checkKnownName(name, { what: 'listener', names, severity: 'warning' }, `/metrics/listeners/${i}`, report),
     )
   },
-  setup({ options, hooks, clock, slot }) {
+  setup({ options, hooks, clock, slot, config }) {
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)
     // Counters outlive reloads.
     const state = slot.gateway<MetricsState>(() => ({
-      calls: new CallMetrics(bounds, tools),
+      calls: new CallMetrics(bounds, tools, config.listeners),
       clientRequests: new Map(),
       refused: 0,
       process: new ProcessMetrics(Date.now() / 1000 - process.uptime()),
@@ -208,13 +209,14 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     const { calls, clientRequests } = state
 
     hooks.ready.tap(() => {
-      calls.configure(bounds, tools)
+      calls.configure(bounds, tools, config.listeners)
       state.owners++
       state.process.start()
     })
     hooks.settled.tap(({ record }) => calls.recordCall(record))
     // Innermost, to measure each attempt separately.
-    hooks.dispatch.tap({ stage: 'transform' }, next => calls.wrap(next, clock))
+    hooks.dispatch.tap({ stage: 'transform' }, (next, upstream) => calls.wrap(next, upstream, clock))
+    hooks.sessionEnd.tap(session => calls.recordSession(session))
     hooks.auditEvent.tap(({ kind }) => void (kind === 'refused' && state.refused++))
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
       const label = CLIENT_REQUESTS.includes(method) ? method : 'other'

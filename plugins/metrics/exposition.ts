@@ -1,0 +1,35 @@
+import type { Family, Sample } from './series.ts'
+
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** Formats families that have samples in the text format of Prometheus. */
+export function formatExposition(families: readonly Family[]): string {
+  return families
+    .filter(({ samples }) => samples.length > 0)
+    .map(formatFamily)
+    .join('')
+}
+
+function formatFamily({ name: plain, unit, type, help, samples }: Family): string {
+  const name = toPrometheusName(plain) + (unit === undefined ? '' : '_seconds')
+  const family = type === 'counter' ? `${name}_total` : name
+  let text = `# HELP ${family} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${family} ${type}\n`
+  for (const { suffix = '', labels, value } of samples) text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
+  return text
+}
+
+function toPrometheusName(name: string): string {
+  return name.replaceAll('.', '_')
+}
+
+function formatLabels(labels: Sample['labels']): string {
+  if (labels === undefined) return ''
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${toPrometheusName(name)}="${escapeText(value, /[\\\n"]/g)}"`,
+  )
+  return `{${pairs.join(',')}}`
+}
+
+function escapeText(text: string, special: RegExp): string {
+  return text.toWellFormed().replace(special, character => (character === '\n' ? '\\n' : `\\${character}`))
+}
