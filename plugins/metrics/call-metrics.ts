@@ -1,4 +1,4 @@
-import type { Answer, CallRecord, Clock, Config, Dispatch, EndedSession, Upstream } from '../../src/plugin.ts'
+import type { Answer, CallRecord, Clock, Dispatch, EndedSession, Upstream } from '../../src/plugin.ts'
 import { GatewayError, METHODS } from '../../src/plugin.ts'
 import type { Family, SeriesLabels } from './series.ts'
 import { Histogram, SeriesMap } from './series.ts'
@@ -10,15 +10,11 @@ const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 /** Maximum error types with their own series; servers choose their codes. */
 const MAX_ERRORS = 50
-/** Maximum protocol versions with their own series. */
-const MAX_VERSIONS = 20
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
 /** Reasons for which the gateway closes a client's session as failed. */
 const FAILURES: ReadonlySet<string> = new Set(['refused', 'credentials expired or revoked'])
 const TRANSPORTS: Readonly<Record<string, string>> = { stdio: 'pipe', http: 'tcp', socket: 'unix' }
-
-type Listeners = Config['listeners']
 
 /**
  * Counts calls by method, upstream, tool and outcome, and measures them. Includes the OpenTelemetry histograms for MCP
@@ -28,7 +24,6 @@ type Listeners = Config['listeners']
 export class CallMetrics {
   #bounds: readonly number[]
   #maxTools: number
-  #listeners: Listeners
   #durations: Histogram<[method: string, upstream: string]>
   readonly #counts = new SeriesMap(
     (method: string, upstream: string, tool: string, outcome: string) => ({ method, upstream, tool, outcome }),
@@ -42,7 +37,7 @@ export class CallMetrics {
     }),
     BOUNDS,
   )
-  readonly #clientSessions = new Histogram(describeSession, BOUNDS)
+  readonly #sessions = new Histogram(describeSession, BOUNDS)
   readonly #connections = new Histogram(
     (upstream: string, version: string, type: string) => ({
       ...describeSession('', version, type),
@@ -55,17 +50,15 @@ export class CallMetrics {
   readonly #labels = new Map<string, Set<string>>()
 
   /** `bounds` in seconds, ascending. */
-  constructor(bounds: readonly number[], maxTools: number, listeners: Listeners) {
+  constructor(bounds: readonly number[], maxTools: number) {
     this.#bounds = bounds
     this.#maxTools = maxTools
-    this.#listeners = listeners
     this.#durations = new Histogram(describeCall, bounds)
   }
 
   /** Applies new settings. Changed bounds reset the histogram. */
-  configure(bounds: readonly number[], maxTools: number, listeners: Listeners): void {
+  configure(bounds: readonly number[], maxTools: number): void {
     this.#maxTools = maxTools
-    this.#listeners = listeners
     if (String(bounds) === String(this.#bounds)) return
     this.#bounds = bounds
     this.#durations = new Histogram(describeCall, bounds)
@@ -107,13 +100,11 @@ export class CallMetrics {
     }
   }
 
-  recordSession({ peer, name, version: reported, ms, reason, error = '' }: EndedSession): void {
-    const version = this.#limitLabel('version', reported, MAX_VERSIONS, OTHER)
+  /** `listener` is the type of the listener of a client's session. */
+  recordSession({ peer, name, version: reported, ms, reason, error = '' }: EndedSession, listener = ''): void {
+    const version = this.#limitError('version', reported)
     if (peer === 'server') this.#connections.add(ms, name, version, error)
-    else {
-      const transport = TRANSPORTS[this.#listeners[name]?.type ?? ''] ?? ''
-      this.#clientSessions.add(ms, transport, version, FAILURES.has(reason) ? OTHER_ERROR : '')
-    }
+    else this.#sessions.add(ms, TRANSPORTS[listener] ?? '', version, FAILURES.has(reason) ? OTHER_ERROR : '')
   }
 
   #limitError(method: string, type: string): string {
@@ -137,7 +128,7 @@ export class CallMetrics {
       this.#durations.format('tapgate_call_duration_seconds', 'Duration of client requests.'),
       this.#requests.format('mcp.server.operation.duration', 'Duration of client requests at the gateway.', 's'),
       this.#attempts.format('mcp.client.operation.duration', 'Duration of request attempts at an upstream.', 's'),
-      this.#clientSessions.format('mcp.server.session.duration', 'Duration of sessions of clients.', 's'),
+      this.#sessions.format('mcp.server.session.duration', 'Duration of sessions of clients.', 's'),
       this.#connections.format('mcp.client.session.duration', 'Duration of connections to upstreams.', 's'),
     ]
   }

@@ -11,21 +11,17 @@ export function formatExposition(families: readonly Family[]): string {
 }
 
 function formatFamily({ name: plain, unit, type, help, samples }: Family): string {
-  const name = toPrometheusName(plain) + (unit === undefined ? '' : '_seconds')
+  const name = plain.replaceAll('.', '_') + (unit === undefined ? '' : '_seconds')
   const family = type === 'counter' ? `${name}_total` : name
   let text = `# HELP ${family} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${family} ${type}\n`
   for (const { suffix = '', labels, value } of samples) text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
   return text
 }
 
-function toPrometheusName(name: string): string {
-  return name.replaceAll('.', '_')
-}
-
 function formatLabels(labels: Sample['labels']): string {
   if (labels === undefined) return ''
   const pairs = Object.entries(labels).map(
-    ([name, value]) => `${toPrometheusName(name)}="${escapeText(value, /[\\\n"]/g)}"`,
+    ([name, value]) => `${name.replaceAll('.', '_')}="${escapeText(value, /[\\\n"]/g)}"`,
   )
   return `{${pairs.join(',')}}`
 }

@@ -1,11 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts'
+import type { Config, HttpReply, HttpRequest, Metric, Plugin } from '../../src/plugin.ts'
 import { checkKnownName, readList, readMap, isObject } from '../../src/plugin.ts'
 import { CallMetrics } from './call-metrics.ts'
 import { CONTENT_TYPE, formatExposition } from './exposition.ts'
+import { startExport } from './otlp.ts'
 import type { Family, Sample } from './series.ts'
 
 type Gate = HttpRequest['gate']
+type Health = ReturnType<Gate['health']>
 type UpstreamStatus = ReturnType<Gate['status']>['upstreams'][number]
 
 /** Levels of health, the best first. */
@@ -68,7 +70,7 @@ function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[]
   }))
 }
 
-function collectHealthFamilies({ level, findings }: ReturnType<Gate['health']>): Family[] {
+function collectHealthFamilies({ level, findings }: Health): Family[] {
   const counts = new Map<string, number>()
   for (const { code, level, upstream = '' } of findings) {
     const key = JSON.stringify({ code, level, ...(upstream === '' ? {} : { upstream }) })
@@ -185,22 +187,26 @@ interface MetricsState {
   owners: number
 }
 
-/** Counts requests and serves metrics for Prometheus. */
+/** Answer of the control verb `metrics`. */
+type Figures = ReturnType<Gate['status']> & { readonly health: Health; readonly metrics: readonly Metric[] }
+
+/** Counts requests, serves metrics for Prometheus and sends them to an OpenTelemetry collector. */
 export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   name: 'metrics',
-  claims: { section: 'metrics' },
+  claims: { section: 'metrics', records: true },
   check(config, report) {
     const names = Object.keys(readMap(config, 'listeners'))
     readList(config, 'metrics', 'listeners').forEach((name, i) =>
       checkKnownName(name, { what: 'listener', names, severity: 'warning' }, `/metrics/listeners/${i}`, report),
     )
   },
-  setup({ options, hooks, clock, slot, config }) {
+  setup(api) {
+    const { options, hooks, clock, slot, config } = api
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)
     // Counters outlive reloads.
     const state = slot.gateway<MetricsState>(() => ({
-      calls: new CallMetrics(bounds, tools, config.listeners),
+      calls: new CallMetrics(bounds, tools),
       clientRequests: new Map(),
       refused: 0,
       process: new ProcessMetrics(Date.now() / 1000 - process.uptime()),
@@ -208,15 +214,20 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     }))
     const { calls, clientRequests } = state
 
+    const collect = async (): Promise<Family[]> =>
+      collectFamilies((await api.control('metrics')) as unknown as Figures, state)
+    let stopExport: ReturnType<typeof startExport> = undefined
+
     hooks.ready.tap(() => {
-      calls.configure(bounds, tools, config.listeners)
+      calls.configure(bounds, tools)
       state.owners++
       state.process.start()
+      stopExport = startExport(api, collect)
     })
     hooks.settled.tap(({ record }) => calls.recordCall(record))
     // Innermost, to measure each attempt separately.
     hooks.dispatch.tap({ stage: 'transform' }, (next, upstream) => calls.wrap(next, upstream, clock))
-    hooks.sessionEnd.tap(session => calls.recordSession(session))
+    hooks.sessionEnd.tap(session => calls.recordSession(session, config.listeners[session.name]?.type))
     hooks.auditEvent.tap(({ kind }) => void (kind === 'refused' && state.refused++))
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
       const label = CLIENT_REQUESTS.includes(method) ? method : 'other'
@@ -224,23 +235,24 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     })
     hooks.http.for(path).tap(request => {
       const isMeant = listeners === undefined || listeners.includes(request.listener)
-      return isMeant ? replyWithMetrics(request, () => collectFamilies(request, state)) : { status: 404 }
+      return isMeant ? replyWithMetrics(request, collect) : { status: 404 }
     })
-    hooks.close.tap(() => {
+    hooks.close.tap(async () => {
+      await stopExport?.()
       state.owners--
       if (state.owners <= 0) state.process.stop()
     })
   },
 }
 
-function replyWithMetrics({ method }: HttpRequest, getFamilies: () => Family[]): HttpReply {
+async function replyWithMetrics({ method }: HttpRequest, collect: () => Promise<Family[]>): Promise<HttpReply> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
   const headers = { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }
-  return { status: 200, headers, body: formatExposition(getFamilies()) }
+  return { status: 200, headers, body: formatExposition(await collect()) }
 }
 
-function collectFamilies({ gate }: HttpRequest, { calls, clientRequests, refused, process }: MetricsState): Family[] {
-  const { upstreams, sessions, running } = gate.status()
+function collectFamilies(figures: Figures, { calls, clientRequests, refused, process }: MetricsState): Family[] {
+  const { upstreams, sessions, running, health, metrics } = figures
   return [
     ...calls.families(),
     createGauge('tapgate_calls_in_flight', 'Client requests in flight.', running),
@@ -262,8 +274,8 @@ function collectFamilies({ gate }: HttpRequest, { calls, clientRequests, refused
       samples: [{ suffix: '_total', value: refused }],
     },
     ...collectUpstreamFamilies(upstreams),
-    ...collectHealthFamilies(gate.health()),
-    ...gate.getMetrics(),
+    ...collectHealthFamilies(health),
+    ...metrics,
     ...process.families(),
   ]
 }

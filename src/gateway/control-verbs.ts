@@ -39,6 +39,7 @@ interface VerbDeps {
   readonly startedAt: number | undefined
   readonly load: Load
   readonly health: Health
+  readonly activity: { readonly sessions: number; readonly running: number }
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void
   reload(): Promise<object>
   inspect(): Promise<object>
@@ -51,6 +52,7 @@ type Verb = (gateway: VerbDeps, params: JsonObject, options: VerbOptions) => Pro
 export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', getStatus],
   ['health', ({ health }) => Promise.resolve({ ...health })],
+  ['metrics', gateway => Promise.resolve(collectFigures(gateway))],
   ['inspect', describeGateway],
   ['plan.present', gateway => snapshotConfig(gateway.generation)],
   ['explain', (gateway, params) => explainCall(gateway.generation.graph, checkProfileParam(gateway, params))],
@@ -75,6 +77,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
 const UNAUDITED_VERBS: ReadonlySet<string> = new Set([
   'ps',
   'health',
+  'metrics',
   'inspect',
   'explain',
   'plan.present',
@@ -129,6 +132,12 @@ async function dispatchVerb(
   const added = hooks.taps('control').flatMap(({ key }) => key ?? [])
   const knownVerbs = [...new Set([...VERBS.keys(), ...added])].join(', ')
   throw gatewayError('GW_VERB_UNKNOWN', { verb, known: knownVerbs })
+}
+
+/** Collects the figures of upstreams and plugins, and the numbers of open sessions and running requests. */
+function collectFigures({ generation: { graph }, upstreams, activity, health }: VerbDeps): object {
+  const metrics = graph.hooks.getRunner('metrics')?.([]) ?? []
+  return { upstreams: [...upstreams.values()].map(one => one.status()), ...activity, health, metrics }
 }
 
 async function describeGateway(gateway: VerbDeps, params: JsonObject): Promise<object> {

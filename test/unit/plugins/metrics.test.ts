@@ -79,6 +79,11 @@ describe('metrics', () => {
     assert.deepEqual([...tools].sort(), ['', 'other', 'web__a', 'web__b'])
     assert.equal(valueOf(found, 'tapgate_calls_total', { tool: 'other', outcome: 'ok' }), 1)
     assert.equal(new Set(samples.map(({ labels }) => labels.method)).size, 3)
+    for (const side of ['server', 'client']) {
+      const own = found.get(`mcp_${side}_operation_duration_seconds`)?.samples ?? []
+      const named = new Set(own.map(({ labels }) => labels.gen_ai_tool_name))
+      assert.deepEqual([named.size, named.has('other')], [4, true])
+    }
   })
 
   test('go on through a reload', async t => {

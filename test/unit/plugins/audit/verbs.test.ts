@@ -45,6 +45,7 @@ const LOOK = [
   'inspect',
   'listing',
   'login.list',
+  'metrics',
   'plan.present',
   'ps',
   'tasks.list',
