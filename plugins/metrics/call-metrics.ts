@@ -1,7 +1,7 @@
 import type { Answer, CallRecord, Clock, Dispatch, EndedSession, Upstream } from '../../src/plugin.ts'
 import { GatewayError, METHODS } from '../../src/plugin.ts'
 import type { Family, SeriesLabels } from './series.ts'
-import { Histogram, SeriesMap } from './series.ts'
+import { Histogram, KeyMap } from './series.ts'
 
 const OTHER = 'other'
 /** Methods whose target is in the catalog; URIs and task ids are too many. */
@@ -25,10 +25,9 @@ export class CallMetrics {
   #bounds: readonly number[]
   #maxTools: number
   #durations: Histogram<[method: string, upstream: string]>
-  readonly #counts = new SeriesMap(
-    (method: string, upstream: string, tool: string, outcome: string) => ({ method, upstream, tool, outcome }),
-    () => ({ value: 0 }),
-  )
+  readonly #counts = new KeyMap((method: string, upstream: string, tool: string, outcome: string) => {
+    return { suffix: '_total', labels: { method, upstream, tool, outcome }, value: 0 }
+  })
   readonly #requests = new Histogram(describeOperation, BOUNDS)
   readonly #attempts = new Histogram(
     (upstream: string, method: string, name: string, type: string) => ({
@@ -47,7 +46,8 @@ export class CallMetrics {
   )
   /** Attributes of each upstream. */
   readonly #addresses = new Map<string, SeriesLabels>()
-  readonly #labels = new Map<string, Set<string>>()
+  /** Known names by method and upstream, those of servers by upstream and method, and error types by method. */
+  readonly #labels = new KeyMap((_group: string, _member: string) => new Set<string>())
 
   /** `bounds` in seconds, ascending. */
   constructor(bounds: readonly number[], maxTools: number) {
@@ -68,7 +68,7 @@ export class CallMetrics {
     const method = METHODS.has(called) ? called : OTHER
     // Unknown names are omitted, so that clients cannot create series.
     const named = upstream !== '' && NAMED.has(method) ? name : ''
-    const tool = this.#limitLabel(`${method} ${upstream}`, named, this.#maxTools, OTHER)
+    const tool = limitLabel(this.#labels.get(method, upstream), named, this.#maxTools, OTHER)
     const type = this.#limitError(method, outcome === 'is_error' ? TOOL_ERROR : String(code || ''))
     this.#counts.get(method, upstream, tool, outcome).value++
     this.#durations.add(ms, method, upstream)
@@ -84,7 +84,7 @@ export class CallMetrics {
       const named = NAMED.has(method) ? String(call.params?.name) : ''
       const record = (type: string): void => {
         // The server's name differs from the name in the catalog.
-        const tool = this.#limitLabel(`${upstream} ${method}`, named, this.#maxTools, OTHER)
+        const tool = limitLabel(this.#labels.get(upstream, method), named, this.#maxTools, OTHER)
         this.#attempts.add(clock.now() - began, upstream, method, tool, this.#limitError(method, type))
       }
       return next(call).then(
@@ -107,24 +107,13 @@ export class CallMetrics {
     else this.#sessions.add(ms, TRANSPORTS[listener] ?? '', version, FAILURES.has(reason) ? OTHER_ERROR : '')
   }
 
-  #limitError(method: string, type: string): string {
-    return type === '' ? type : this.#limitLabel(method, type, MAX_ERRORS, OTHER_ERROR)
-  }
-
-  /** Returns a label's value, or `other` if the group has `max` values already, because peers choose them. */
-  #limitLabel(group: string, value: string, max: number, other: string): string {
-    let values = this.#labels.get(group)
-    if (values === undefined) this.#labels.set(group, (values = new Set()))
-    if (value === '' || values.has(value)) return value
-    if (values.size >= max) return other
-    values.add(value)
-    return value
+  #limitError(group: string, type: string): string {
+    return type === '' ? type : limitLabel(this.#labels.get('', group), type, MAX_ERRORS, OTHER_ERROR)
   }
 
   families(): Family[] {
-    const counts = [...this.#counts].map(([labels, { value }]) => ({ suffix: '_total', labels, value }))
     return [
-      { name: 'tapgate_calls', type: 'counter', help: 'Completed client requests.', samples: counts },
+      { name: 'tapgate_calls', type: 'counter', help: 'Completed client requests.', samples: this.#counts.values },
       this.#durations.format('tapgate_call_duration_seconds', 'Duration of client requests.'),
       this.#requests.format('mcp.server.operation.duration', 'Duration of client requests at the gateway.', 's'),
       this.#attempts.format('mcp.client.operation.duration', 'Duration of request attempts at an upstream.', 's'),
@@ -132,6 +121,14 @@ export class CallMetrics {
       this.#connections.format('mcp.client.session.duration', 'Duration of connections to upstreams.', 's'),
     ]
   }
+}
+
+/** Returns a label's value, or `other` if there are `max` known values already, because peers choose them. */
+function limitLabel(known: Set<string>, value: string, max: number, other: string): string {
+  if (value === '' || known.has(value)) return value
+  if (known.size >= max) return other
+  known.add(value)
+  return value
 }
 
 /** Returns `error.type`; empty on success. */

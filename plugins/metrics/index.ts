@@ -4,7 +4,8 @@ import { checkKnownName, readList, readMap, isObject } from '../../src/plugin.ts
 import { CallMetrics } from './call-metrics.ts'
 import { CONTENT_TYPE, formatExposition } from './exposition.ts'
 import { startExport } from './otlp.ts'
-import type { Family, Sample } from './series.ts'
+import type { Family, Sample, SeriesLabels } from './series.ts'
+import { KeyMap } from './series.ts'
 
 type Gate = HttpRequest['gate']
 type Health = ReturnType<Gate['health']>
@@ -55,43 +56,28 @@ const MAX_DEPTH = 3
 
 /** Collects metrics of each upstream, including all numbers that plugins add to its status. */
 function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
-  const families = new Map<string, { type: Family['type']; samples: Sample[] }>()
-  const addSample = (name: string, type: Family['type'], sample: Sample): void => {
-    const family = families.get(name) ?? { type, samples: [] }
-    family.samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
-    families.set(name, family)
-  }
+  const families = new KeyMap((name: string, type: Family['type']) => {
+    const help = `${name.replaceAll('_', ' ')} of an upstream`
+    return { name: `tapgate_upstream_${name}`, type, help, samples: new Array<Sample>() }
+  })
+  const addSample: AddSample = (name, type, sample) =>
+    void families.get(name, type).samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
   for (const status of upstreams) addUpstream(status, addSample)
-  return [...families].map(([name, { type, samples }]) => ({
-    name: `tapgate_upstream_${name}`,
-    type,
-    help: `${name.replaceAll('_', ' ')} of an upstream`,
-    samples,
-  }))
+  return families.values
 }
 
 function collectHealthFamilies({ level, findings }: Health): Family[] {
-  const counts = new Map<string, number>()
-  for (const { code, level, upstream = '' } of findings) {
-    const key = JSON.stringify({ code, level, ...(upstream === '' ? {} : { upstream }) })
-    counts.set(key, (counts.get(key) ?? 0) + 1)
-  }
-  const samples = [...counts].map(([key, value]) => ({
-    labels: JSON.parse(key) as Record<string, string>,
-    value,
-  }))
+  const counts = new KeyMap((code: string, level: string, upstream: string) => {
+    return { labels: { code, level, ...(upstream === '' ? {} : { upstream }) }, value: 0 }
+  })
+  for (const { code, level, upstream = '' } of findings) counts.get(code, level, upstream).value++
   return [
     createGauge(
       'tapgate_health_level',
       'Most severe health finding: 0 ok, 1 info, 2 warning, 3 error.',
       LEVELS.indexOf(level),
     ),
-    {
-      name: 'tapgate_health_findings',
-      type: 'gauge',
-      help: 'Health findings by code.',
-      samples,
-    },
+    { name: 'tapgate_health_findings', type: 'gauge', help: 'Health findings by code.', samples: counts.values },
   ]
 }
 
@@ -180,7 +166,7 @@ const CLIENT_REQUESTS = ['elicitation/create', 'sampling/createMessage', 'roots/
 
 interface MetricsState {
   readonly calls: CallMetrics
-  readonly clientRequests: Map<string, number>
+  readonly clientRequests: KeyMap<[method: string], { readonly labels: SeriesLabels; value: number }>
   refused: number
   readonly process: ProcessMetrics
   /** Generations that use this state. */
@@ -207,7 +193,7 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     // Counters outlive reloads.
     const state = slot.gateway<MetricsState>(() => ({
       calls: new CallMetrics(bounds, tools),
-      clientRequests: new Map(),
+      clientRequests: new KeyMap(method => ({ suffix: '_total', labels: { method }, value: 0 })),
       refused: 0,
       process: new ProcessMetrics(Date.now() / 1000 - process.uptime()),
       owners: 0,
@@ -230,8 +216,7 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     hooks.sessionEnd.tap(session => calls.recordSession(session, config.listeners[session.name]?.type))
     hooks.auditEvent.tap(({ kind }) => void (kind === 'refused' && state.refused++))
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
-      const label = CLIENT_REQUESTS.includes(method) ? method : 'other'
-      clientRequests.set(label, (clientRequests.get(label) ?? 0) + 1)
+      clientRequests.get(CLIENT_REQUESTS.includes(method) ? method : 'other').value++
     })
     hooks.http.for(path).tap(request => {
       const isMeant = listeners === undefined || listeners.includes(request.listener)
@@ -261,18 +246,13 @@ function collectFamilies(figures: Figures, { calls, clientRequests, refused, pro
       name: 'tapgate_asks',
       type: 'counter',
       help: 'Requests from servers to clients.',
-      samples: [...clientRequests].map(([method, value]) => ({
-        suffix: '_total',
-        labels: { method },
-        value,
-      })),
+      samples: clientRequests.values,
     },
-    {
-      name: 'tapgate_refused_requests',
-      type: 'counter',
-      help: 'HTTP requests rejected because authentication failed or was missing.',
-      samples: [{ suffix: '_total', value: refused }],
-    },
+    createCounter(
+      'tapgate_refused_requests',
+      'HTTP requests rejected because authentication failed or was missing.',
+      refused,
+    ),
     ...collectUpstreamFamilies(upstreams),
     ...collectHealthFamilies(health),
     ...metrics,

@@ -2,9 +2,8 @@ import { hostname } from 'node:os'
 import { parse } from 'node:querystring'
 import type { Config, JsonObject, PluginApi } from '../../src/plugin.ts'
 import { getErrorMessage, parseDuration } from '../../src/plugin.ts'
-import type { Family, Sample } from './series.ts'
+import type { Family, Sample, SeriesLabels } from './series.ts'
 
-type Labels = Readonly<Record<string, string>>
 /** Environment variables; empty ones count as unset. */
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -38,14 +37,14 @@ export function startExport(
   let hasFailed = false
   let cancel: (() => void) | undefined
 
-  const send = async (): Promise<string | undefined> => {
+  const send = async (timeoutMs?: number): Promise<string | undefined> => {
     const body = JSON.stringify(formatOtlp(await collect(), resource))
-    const { ok, status } = await fetch(url, { namedBy: url, method: 'POST', headers, body })
+    const { ok, status } = await fetch(url, { namedBy: url, method: 'POST', headers, body, timeoutMs })
     return ok ? undefined : `HTTP ${status}`
   }
   /** Logs the first of several failures. Values are cumulative, so the next export makes up for a failed one. */
-  const sendOrLog = async (): Promise<void> => {
-    const reason = await send().catch(getErrorMessage)
+  const sendOrLog = async (timeoutMs?: number): Promise<void> => {
+    const reason = await send(timeoutMs).catch(getErrorMessage)
     if (reason !== undefined && !hasFailed) log.warn('metric export failed', { reason })
     hasFailed = reason !== undefined
   }
@@ -56,7 +55,7 @@ export function startExport(
   return async () => {
     cancel?.()
     cancel = undefined
-    await Promise.race([sendOrLog(), new Promise<void>(resolve => clock.after(CLOSE_TIMEOUT_MS, resolve))])
+    await sendOrLog(CLOSE_TIMEOUT_MS)
   }
 }
 
@@ -66,7 +65,7 @@ function resolveUrl(endpoint: string | undefined, variables: Variables): string 
   return (endpoint ?? (base || DEFAULT_ENDPOINT)).replace(/(\/v1\/metrics)?\/*$/, '/v1/metrics')
 }
 
-function createResource({ server: { name, version = '' } }: Config, variables: Variables): Labels {
+function createResource({ server: { name, version = '' } }: Config, variables: Variables): SeriesLabels {
   const { OTEL_SERVICE_NAME: service, OTEL_RESOURCE_ATTRIBUTES: attributes } = variables
   return {
     ...{ 'service.name': name, 'service.version': version, 'service.instance.id': `${hostname()}:${process.pid}` },
@@ -76,7 +75,7 @@ function createResource({ server: { name, version = '' } }: Config, variables: V
 }
 
 /** Parses `name=value,…` with percent-encoded values. */
-function parsePairs(text = ''): Labels {
+function parsePairs(text = ''): SeriesLabels {
   const pairs = parse(text.replaceAll('+', '%2B').replace(/\s*,\s*/g, ','), ',', '=')
   return Object.fromEntries(Object.entries(pairs).map(([name, value]) => [name, String(value)]))
 }
@@ -84,7 +83,7 @@ function parsePairs(text = ''): Labels {
 const CUMULATIVE = 2
 
 /** Formats metrics for OTLP over HTTP, in its JSON form. */
-function formatOtlp(families: readonly Family[], resource: Labels): JsonObject {
+function formatOtlp(families: readonly Family[], resource: SeriesLabels): JsonObject {
   const times = { startTimeUnixNano: toNanoseconds(performance.timeOrigin), timeUnixNano: toNanoseconds(Date.now()) }
   const metrics = families.flatMap(({ name, help: description, unit, type, samples }) =>
     samples.length === 0 ? [] : [{ name, description, unit, ...formatData(type, samples, times) }],
@@ -121,7 +120,7 @@ function formatHistogram(samples: readonly Sample[], times: object): JsonObject[
   })
 }
 
-function formatAttributes(labels: Labels): JsonObject[] {
+function formatAttributes(labels: SeriesLabels): JsonObject[] {
   return Object.entries(labels).map(([key, value]) => {
     return { key, value: key === 'server.port' ? { intValue: value } : { stringValue: value } }
   })

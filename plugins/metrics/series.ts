@@ -11,40 +11,54 @@ export type Sample = Metric['samples'][number]
 
 export type SeriesLabels = Readonly<Record<string, string>>
 
-/** Series by label values, created once. */
-export class SeriesMap<Values extends readonly string[], T> {
-  readonly #describe: (...values: Values) => SeriesLabels
-  readonly #create: () => T
-  readonly #series = new Map<string, readonly [labels: SeriesLabels, series: T]>()
+interface KeyNode<T> {
+  readonly next: Map<string, KeyNode<T>>
+  value?: T
+}
 
-  constructor(describe: (...values: Values) => SeriesLabels, create: () => T) {
-    this.#describe = describe
+/** Values by several keys, created once. One map for each key is faster than a joined key. */
+export class KeyMap<Keys extends readonly string[], T> {
+  /** In the order of their creation. */
+  readonly values: T[] = []
+  readonly #create: (...keys: Keys) => T
+  readonly #root: KeyNode<T> = { next: new Map() }
+
+  constructor(create: (...keys: Keys) => T) {
     this.#create = create
   }
 
-  get(...values: Values): T {
-    const key = values.join('\0')
-    let entry = this.#series.get(key)
-    if (entry === undefined) this.#series.set(key, (entry = [this.#describe(...values), this.#create()]))
-    return entry[1]
-  }
-
-  [Symbol.iterator](): Iterator<readonly [labels: SeriesLabels, series: T]> {
-    return this.#series.values()
+  get(...keys: Keys): T {
+    let node = this.#root
+    for (const key of keys) {
+      let next = node.next.get(key)
+      if (next === undefined) node.next.set(key, (next = { next: new Map() }))
+      node = next
+    }
+    if (node.value === undefined) this.values.push((node.value = this.#create(...keys)))
+    return node.value
   }
 }
 
-export class Histogram<Values extends readonly string[]> {
-  readonly #bounds: readonly number[]
-  readonly #series: SeriesMap<Values, { readonly buckets: Float64Array; count: number; seconds: number }>
+interface HistogramSeries {
+  readonly labels: SeriesLabels
+  readonly buckets: Float64Array
+  count: number
+  seconds: number
+}
 
-  constructor(describe: (...values: Values) => SeriesLabels, bounds: readonly number[]) {
+export class Histogram<Keys extends readonly string[]> {
+  readonly #bounds: readonly number[]
+  readonly #series: KeyMap<Keys, HistogramSeries>
+
+  constructor(describe: (...keys: Keys) => SeriesLabels, bounds: readonly number[]) {
     this.#bounds = bounds
-    this.#series = new SeriesMap(describe, () => ({ buckets: new Float64Array(bounds.length), count: 0, seconds: 0 }))
+    this.#series = new KeyMap((...keys) => {
+      return { labels: describe(...keys), buckets: new Float64Array(bounds.length), count: 0, seconds: 0 }
+    })
   }
 
-  add(ms: number, ...values: Values): void {
-    const series = this.#series.get(...values)
+  add(ms: number, ...keys: Keys): void {
+    const series = this.#series.get(...keys)
     const seconds = ms / 1000
     series.count++
     series.seconds += seconds
@@ -53,7 +67,7 @@ export class Histogram<Values extends readonly string[]> {
   }
 
   format(name: string, help: string, unit?: 's'): Family {
-    const samples = [...this.#series].flatMap(([labels, { buckets, count, seconds }]) => {
+    const samples = this.#series.values.flatMap(({ labels, buckets, count, seconds }) => {
       let sum = 0
       const counted = this.#bounds.map((bound, index) => {
         sum += buckets[index] ?? 0
