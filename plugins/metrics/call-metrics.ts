@@ -29,21 +29,13 @@ export class CallMetrics {
     return { suffix: '_total', labels: { method, upstream, tool, outcome }, value: 0 }
   })
   readonly #requests = new Histogram(describeOperation, BOUNDS)
-  readonly #attempts = new Histogram(
-    (upstream: string, method: string, name: string, type: string) => ({
-      ...describeOperation(method, name, type),
-      ...this.#addresses.get(upstream),
-    }),
-    BOUNDS,
-  )
+  readonly #attempts = new Histogram((upstream: string, method: string, name: string, type: string) => {
+    return { ...describeOperation(method, name, type), ...this.#addresses.get(upstream) }
+  }, BOUNDS)
   readonly #sessions = new Histogram(describeSession, BOUNDS)
-  readonly #connections = new Histogram(
-    (upstream: string, version: string, type: string) => ({
-      ...describeSession('', version, type),
-      ...this.#addresses.get(upstream),
-    }),
-    BOUNDS,
-  )
+  readonly #connections = new Histogram((upstream: string, version: string, type: string) => {
+    return { ...describeSession('', version, type), ...this.#addresses.get(upstream) }
+  }, BOUNDS)
   /** Attributes of each upstream. */
   readonly #addresses = new Map<string, SeriesLabels>()
   /** Known names by method and upstream, those of servers by upstream and method, and error types by method. */

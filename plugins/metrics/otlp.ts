@@ -28,10 +28,8 @@ export function startExport(
   if (otlp === undefined && !/\botlp\b/.test(variables.OTEL_METRICS_EXPORTER ?? '')) return undefined
   const url = resolveUrl(otlp?.endpoint, variables)
   const { OTEL_EXPORTER_OTLP_METRICS_HEADERS: own, OTEL_EXPORTER_OTLP_HEADERS: shared } = variables
-  const headers = {
-    'content-type': 'application/json',
-    ...(otlp?.headers ?? { ...parsePairs(shared), ...parsePairs(own) }),
-  }
+  const given = otlp?.headers ?? { ...parsePairs(shared), ...parsePairs(own) }
+  const headers = { 'content-type': 'application/json', ...given }
   const resource = createResource(config, variables)
   const every = otlp?.every ?? `${Number(variables.OTEL_METRIC_EXPORT_INTERVAL) || DEFAULT_INTERVAL_MS}ms`
   let hasFailed = false
