@@ -18,8 +18,8 @@ const TRANSPORTS: Readonly<Record<string, string>> = { stdio: 'pipe', http: 'tcp
 
 /**
  * Counts calls by method, upstream, tool and outcome, and measures them. Includes the OpenTelemetry histograms for MCP
- * (semantic-conventions-genai, `docs/gen-ai/mcp.md`, status Development): the gateway is the server of client requests
- * and sessions, and the client of attempts at upstreams and connections to them.
+ * (semantic-conventions-genai, `docs/gen-ai/mcp.md`, status Development): the gateway is a server to clients, and a client to
+ * upstreams.
  */
 export class CallMetrics {
   #bounds: readonly number[]
@@ -36,9 +36,9 @@ export class CallMetrics {
   readonly #connections = new Histogram((upstream: string, version: string, type: string) => {
     return { ...describeSession('', version, type), ...this.#addresses.get(upstream) }
   }, BOUNDS)
-  /** Attributes of each upstream. */
+  /** Attributes by upstream. */
   readonly #addresses = new Map<string, SeriesLabels>()
-  /** Known names by method and upstream, those of servers by upstream and method, and error types by method. */
+  /** Known names by method and upstream, server-side names by upstream and method, error types by method. */
   readonly #labels = new KeyMap((_group: string, _member: string) => new Set<string>())
 
   /** `bounds` in seconds, ascending. */
@@ -60,9 +60,9 @@ export class CallMetrics {
     const method = METHODS.has(called) ? called : OTHER
     // Unknown names are omitted, so that clients cannot create series.
     const named = upstream !== '' && NAMED.has(method) ? name : ''
-    const tool = limitLabel(this.#labels.get(method, upstream), named, this.#maxTools, OTHER)
+    const tool = limitLabel(this.#labels.getOrCreate(method, upstream), named, this.#maxTools, OTHER)
     const type = this.#limitError(method, outcome === 'is_error' ? TOOL_ERROR : String(code || ''))
-    this.#counts.get(method, upstream, tool, outcome).value++
+    this.#counts.getOrCreate(method, upstream, tool, outcome).value++
     this.#durations.add(ms, method, upstream)
     this.#requests.add(ms, method, tool, type)
   }
@@ -76,7 +76,7 @@ export class CallMetrics {
       const named = NAMED.has(method) ? String(call.params?.name) : ''
       const record = (type: string): void => {
         // The server's name differs from the name in the catalog.
-        const tool = limitLabel(this.#labels.get(upstream, method), named, this.#maxTools, OTHER)
+        const tool = limitLabel(this.#labels.getOrCreate(upstream, method), named, this.#maxTools, OTHER)
         this.#attempts.add(clock.now() - began, upstream, method, tool, this.#limitError(method, type))
       }
       return next(call).then(
@@ -92,7 +92,7 @@ export class CallMetrics {
     }
   }
 
-  /** `listener` is the type of the listener of a client's session. */
+  /** `listener` is the listener type for a client's session. */
   recordSession({ peer, name, version: reported, ms, reason, error = '' }: EndedSession, listener = ''): void {
     const version = this.#limitError('version', reported)
     if (peer === 'server') this.#connections.add(ms, name, version, error)
@@ -100,7 +100,7 @@ export class CallMetrics {
   }
 
   #limitError(group: string, type: string): string {
-    return type === '' ? type : limitLabel(this.#labels.get('', group), type, MAX_ERRORS, OTHER_ERROR)
+    return type === '' ? type : limitLabel(this.#labels.getOrCreate('', group), type, MAX_ERRORS, OTHER_ERROR)
   }
 
   families(): Family[] {

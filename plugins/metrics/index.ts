@@ -61,7 +61,7 @@ function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[]
     return { name: `tapgate_upstream_${name}`, type, help, samples: new Array<Sample>() }
   })
   const addSample: AddSample = (name, type, sample) =>
-    void families.get(name, type).samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
+    void families.getOrCreate(name, type).samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
   for (const status of upstreams) addUpstream(status, addSample)
   return families.values
 }
@@ -70,7 +70,7 @@ function collectHealthFamilies({ level, findings }: Health): Family[] {
   const counts = new KeyMap((code: string, level: string, upstream: string) => {
     return { labels: { code, level, ...(upstream === '' ? {} : { upstream }) }, value: 0 }
   })
-  for (const { code, level, upstream = '' } of findings) counts.get(code, level, upstream).value++
+  for (const { code, level, upstream = '' } of findings) counts.getOrCreate(code, level, upstream).value++
   return [
     createGauge(
       'tapgate_health_level',
@@ -173,7 +173,7 @@ interface MetricsState {
   owners: number
 }
 
-/** Answer of the control verb `metrics`. */
+/** Answer to the control verb `metrics`. */
 type Figures = ReturnType<Gate['status']> & { readonly health: Health; readonly metrics: readonly Metric[] }
 
 /** Counts requests, serves metrics for Prometheus and sends them to an OpenTelemetry collector. */
@@ -216,7 +216,7 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     hooks.sessionEnd.tap(session => calls.recordSession(session, config.listeners[session.name]?.type))
     hooks.auditEvent.tap(({ kind }) => void (kind === 'refused' && state.refused++))
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
-      clientRequests.get(CLIENT_REQUESTS.includes(method) ? method : 'other').value++
+      clientRequests.getOrCreate(CLIENT_REQUESTS.includes(method) ? method : 'other').value++
     })
     hooks.http.for(path).tap(request => {
       const isMeant = listeners === undefined || listeners.includes(request.listener)

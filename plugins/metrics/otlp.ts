@@ -40,16 +40,16 @@ export function startExport(
     const { ok, status } = await fetch(url, { namedBy: url, method: 'POST', headers, body, timeoutMs })
     return ok ? undefined : `HTTP ${status}`
   }
-  /** Logs the first of several failures. Values are cumulative, so the next export makes up for a failed one. */
+  /** Logs only the first failure in a row. Values are cumulative, so the next export makes up for a failed one. */
   const sendOrLog = async (timeoutMs?: number): Promise<void> => {
     const reason = await send(timeoutMs).catch(getErrorMessage)
     if (reason !== undefined && !hasFailed) log.warn('metric export failed', { reason })
     hasFailed = reason !== undefined
   }
-  const arm = (): void => {
-    cancel = clock.after(parseDuration(every), () => void sendOrLog().then(() => cancel && arm()))
+  const schedule = (): void => {
+    cancel = clock.after(parseDuration(every), () => void sendOrLog().then(() => cancel && schedule()))
   }
-  arm()
+  schedule()
   return async () => {
     cancel?.()
     cancel = undefined

@@ -18,7 +18,7 @@ interface KeyNode<T> {
 
 /** Values by several keys, created once. One map for each key is faster than a joined key. */
 export class KeyMap<Keys extends readonly string[], T> {
-  /** In the order of their creation. */
+  /** In creation order. */
   readonly values: T[] = []
   readonly #create: (...keys: Keys) => T
   readonly #root: KeyNode<T> = { next: new Map() }
@@ -27,7 +27,7 @@ export class KeyMap<Keys extends readonly string[], T> {
     this.#create = create
   }
 
-  get(...keys: Keys): T {
+  getOrCreate(...keys: Keys): T {
     let node = this.#root
     for (const key of keys) {
       let next = node.next.get(key)
@@ -58,7 +58,7 @@ export class Histogram<Keys extends readonly string[]> {
   }
 
   add(ms: number, ...keys: Keys): void {
-    const series = this.#series.get(...keys)
+    const series = this.#series.getOrCreate(...keys)
     const seconds = ms / 1000
     series.count++
     series.seconds += seconds

@@ -42,7 +42,7 @@ export interface UpstreamRuntime {
 /** A session that has ended: a client's, or a connection to a server. */
 export interface EndedSession {
   readonly peer: 'client' | 'server'
-  /** Name of the listener or the upstream. */
+  /** Listener or upstream name. */
   readonly name: string
   /** Protocol version. */
   readonly version: string

@@ -134,7 +134,7 @@ async function dispatchVerb(
   throw gatewayError('GW_VERB_UNKNOWN', { verb, known: knownVerbs })
 }
 
-/** Collects the figures of upstreams and plugins, and the numbers of open sessions and running requests. */
+/** Collects upstream status, plugin metrics, and counts of open sessions and running requests. */
 function collectFigures({ generation: { graph }, upstreams, activity, health }: VerbDeps): object {
   const metrics = graph.hooks.getRunner('metrics')?.([]) ?? []
   return { upstreams: [...upstreams.values()].map(one => one.status()), ...activity, health, metrics }

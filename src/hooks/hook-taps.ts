@@ -412,7 +412,7 @@ export interface HookTaps {
    */
   ready: () => MaybePromise<void>
   /**
-   * Runs: When a session has ended: that of a client with `initialize`, or a connection to a server. Modern clients
+   * Runs: When a session has ended: a client's, opened with `initialize`, or a connection to a server. Modern clients
    * have no sessions.
    *
    * May change: Nothing; it only observes. `error` is set if the connection to a server was lost.

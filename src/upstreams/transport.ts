@@ -117,7 +117,7 @@ export interface ConnectionDeps<Connection = unknown> {
   readonly clock: Clock
   readonly drops: DroppedMessages
   notify(notification: Notification): void
-  /** Sends server requests to clients, and reports the end of the session. */
+  /** Sends server requests to clients, and reports ended sessions. */
   readonly clients: Pick<UpstreamContext, 'ask' | 'reportSessionEnd'>
   /** True if the client is alone on the connection and can get requests outside calls; absent if no client can. */
   isOnlyClient?: ((session: Session) => boolean) | undefined

@@ -168,27 +168,27 @@ export class Connection implements ConnectionEvents, IncomingDeps {
 
   /** Closes the connection; pending calls fail with the reason. */
   close(reason: Reason): Promise<void> {
-    this.#end(reason)
+    this.#markClosed(reason)
     this.#failAll(reason)
     return this.transport.close()
   }
 
   /** Accepts no more calls. Pending calls over HTTP have their own streams and may finish. */
   retire(reason: Reason): Promise<void> {
-    this.#end(reason, createClosedError(this.host.name, reason).code)
+    this.#markClosed(reason, createClosedError(this.host.name, reason).code)
     if (!this.transport.streams) return this.close(reason)
     return this.transport.retire()
   }
 
   closed(reason: Reason): void {
     if (this.closedBecause !== undefined) return
-    this.#end(reason, createClosedError(this.host.name, reason).code)
+    this.#markClosed(reason, createClosedError(this.host.name, reason).code)
     if (!this.transport.streams) this.#failAll(reason)
     this.host.closed(this, reason)
   }
 
   /** Marks the connection as closed for its first reason. */
-  #end(reason: Reason, error?: string): void {
+  #markClosed(reason: Reason, error?: string): void {
     if (this.closedBecause !== undefined) return
     this.closedBecause = reason
     if (this.server === undefined) return
