@@ -238,6 +238,7 @@ export { isObject, filterObjects, type JsonObject } from './protocol/json/json.t
 export { parseParams } from './protocol/jsonrpc.ts'
 export { isAppOnly } from './protocol/list-entry.ts'
 export type { CommandCall, CommandFinding, PluginCommands } from './api/command.ts'
+export { FORMAT_FLAG } from './api/command.ts'
 export type { PeerDirectory } from './api/listener.ts'
 export type {
   Answer,

@@ -1,4 +1,5 @@
 import type { PluginCommands } from '../../src/plugin.ts'
+import { FORMAT_FLAG } from '../../src/plugin.ts'
 
 export const commands: PluginCommands = {
   lock: {
@@ -9,11 +10,7 @@ export const commands: PluginCommands = {
     gateway: 'any',
     args: { upstream: { description: 'Only this server.' } },
     flags: {
-      format: {
-        options: ['text', 'json', 'sarif', 'github', 'junit'],
-        value: '<format>',
-        summary: 'text (default), json, sarif (code scanning), github (annotations) or junit (test report).',
-      },
+      format: FORMAT_FLAG,
       check: {
         type: 'boolean',
         exclusive: ['prune'],

@@ -51,6 +51,13 @@ export interface CommandFlag {
   readonly exclusive?: readonly string[]
 }
 
+/** Flag for output to people, programs and CI: `CommandCall.print` follows it. */
+export const FORMAT_FLAG = {
+  options: ['text', 'json', 'sarif', 'github', 'junit'],
+  value: '<format>',
+  summary: 'text (default), json, sarif (code scanning), github (annotations) or junit (test report).',
+} satisfies CommandFlag
+
 /** The parsed command line and the services of a command. */
 export interface CommandCall {
   readonly args: Readonly<Record<string, string | undefined>>

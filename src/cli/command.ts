@@ -3,8 +3,9 @@ import { boolean, string } from '@oclif/core/flags'
 import { parse } from '@oclif/core/parser'
 import type { Interfaces } from '@oclif/core'
 import type { ArgInput, FlagInput } from '@oclif/core/interfaces'
-import type { CommandFinding } from '../api/command.ts'
-import { FORMATS, formatReport } from './output/report.ts'
+import type { CommandCall } from '../api/command.ts'
+import { FORMAT_FLAG as FORMAT } from '../api/command.ts'
+import { printReport } from './output/report.ts'
 import type { Host, Terminal } from './output/terminal.ts'
 
 /** A command, as help and completion read it. */
@@ -48,7 +49,7 @@ interface CommandRun<F, A> extends CommandContext {
   /** Arguments after `--`, for commands that take another command. */
   readonly passthrough: readonly string[]
   /** Prints a value with --json, its findings with a --format for CI, else its lines. */
-  print(value: unknown, lines: () => readonly string[], findings?: () => readonly CommandFinding[]): void
+  readonly print: CommandCall['print']
 }
 
 /** Declarative command definition. */
@@ -83,18 +84,10 @@ export function createCommand<F extends FlagOutput, A extends FlagOutput>(spec: 
       const [before, passthrough] = end === -1 ? [argv, []] : [argv.slice(0, end), argv.slice(end + 1)]
       const input = { flags, strict, ...(args === undefined ? {} : { args }) }
       const parsed = await parse<F, FlagOutput, A>([...before], input)
-      const { out } = context.terminal
       return run({
         ...context,
         ...{ args: parsed.args, flags: parsed.flags, positionals: parsed.argv.map(String), passthrough },
-        print(value, lines, findings = () => []) {
-          const { json, format } = parsed.flags as { json?: boolean; format?: string }
-          const report = formatReport(format, findings, context.terminal.cwd)
-          if (json === true || format === 'json') out.json(value)
-          else if (report === '') return
-          else if (report !== undefined) out.line(report)
-          else for (const line of lines()) out.line(line)
-        },
+        print: (...printed) => printReport(parsed.flags, context.terminal, printed),
       })
     },
   }
@@ -125,11 +118,7 @@ export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on st
 
 /** Output for people, programs and CI. */
 export const FORMAT_FLAG = {
-  format: string({
-    options: [...FORMATS],
-    helpValue: '<format>',
-    summary: 'text (default), json, sarif (code scanning), github (annotations) or junit (test report).',
-  }),
+  format: string({ ...FORMAT, helpValue: FORMAT.value }),
 }
 
 /** Flags that select a configuration. */

@@ -9,7 +9,7 @@ import type { SourceFlags } from './load-source.ts'
 import { loadSource, getStateDirectory } from './load-source.ts'
 import { promptForSchema } from './output/prompt.ts'
 import { openBrowser } from './background/run-program.ts'
-import { formatReport } from './output/report.ts'
+import { printReport } from './output/report.ts'
 import { formatTable, withoutWidth } from './output/table.ts'
 import type { Host, Terminal } from './output/terminal.ts'
 import type { ControlFlags } from './remote/control-connection.ts'
@@ -33,19 +33,14 @@ export function createCommandCall(
   host: Host,
 ): CommandCall {
   const { cwd, environment, out, err } = terminal
-  const printValue = (value: unknown, lines: () => readonly string[], indent?: number): void => {
-    if (flags.json === true || input.flags.format === 'json') out.line(JSON.stringify(value, undefined, indent))
-    else for (const line of lines()) out.line(line)
-  }
   return {
     ...input,
     ...{ cwd, environment, out, err },
-    print(value, lines, findings = () => []) {
-      const report = formatReport(input.flags.format, findings, cwd)
-      if (report === undefined) printValue(value, lines, 2)
-      else if (report !== '') out.line(report)
+    print: (...printed) => printReport(input.flags, terminal, printed),
+    printNext(value, lines) {
+      if (flags.json === true) out.line(JSON.stringify(value))
+      else for (const line of lines()) out.line(line)
     },
-    printNext: (value, lines) => printValue(value, lines),
     table: (rows, indent) => formatTable(rows, withoutWidth(out), indent),
     readData: file => readData(resolve(cwd, file)),
     async load() {

@@ -8,7 +8,7 @@ import { plural } from '../../util/plain-text.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { QueryFlags } from '../local/gateway-handle.ts'
 import { formatFindings, formatLevel } from '../output/format-findings.ts'
-import { formatReport } from '../output/report.ts'
+import { printReport } from '../output/report.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { checkClients } from './client-checks.ts'
 import { checkConfiguration, checkFiles, checkOnline, checkRunning, createLoadFindings } from './checks.ts'
@@ -36,11 +36,11 @@ export async function runDoctor(flags: DoctorFlags, terminal: Terminal): Promise
   const first = await examine(flags, terminal)
   const repairs = flags.fix ? await repairAll(first.findings) : []
   const now = repairs.length > 0 ? await examine(flags, terminal) : first
-  const report = formatReport(flags.format, () => createReportFindings(now), terminal.cwd)
-  if (flags.json || flags.format === 'json') terminal.out.json(createDoctorJson(now, repairs, flags))
-  else if (report === '') return EXIT_CODES[now.level]
-  else if (report !== undefined) terminal.out.line(report)
-  else for (const line of formatDoctor(now, repairs, flags, terminal)) terminal.out.line(line)
+  printReport(flags, terminal, [
+    createDoctorJson(now, repairs, flags),
+    () => formatDoctor(now, repairs, flags, terminal),
+    () => createReportFindings(now),
+  ])
   return EXIT_CODES[now.level]
 }
 

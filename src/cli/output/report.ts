@@ -1,10 +1,8 @@
 import { isAbsolute, relative } from 'node:path'
-import type { CommandFinding } from '../../api/command.ts'
+import type { CommandCall, CommandFinding } from '../../api/command.ts'
 import type { Problem } from '../../config/problem.ts'
 import { toOneLine } from '../../util/plain-text.ts'
-
-/** Values of `--format`. */
-export const FORMATS = ['text', 'json', 'sarif', 'github', 'junit'] as const
+import type { Terminal } from './terminal.ts'
 
 type FormatFindings = (findings: readonly CommandFinding[], cwd: string) => string
 
@@ -13,6 +11,18 @@ const REPORTS: ReadonlyMap<unknown, FormatFindings> = new Map([
   ['github', formatGithub],
   ['junit', formatJunit],
 ])
+
+/** Prints a value with --json, its findings with a --format for CI, else its lines. */
+export function printReport(
+  { json, format }: { readonly json?: boolean | undefined; readonly format?: unknown },
+  { out, cwd }: Terminal,
+  [value, lines, findings = () => []]: Parameters<CommandCall['print']>,
+): void {
+  const report = formatReport(format, findings, cwd)
+  if (json === true || format === 'json') out.json(value)
+  else if (report === undefined) for (const line of lines()) out.line(line)
+  else if (report !== '') out.line(report)
+}
 
 /** Formats findings for CI; returns undefined for other formats. Paths become relative to `cwd`, as CI expects. */
 export function formatReport(
