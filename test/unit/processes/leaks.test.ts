@@ -3,9 +3,12 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { randomUUID } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import type { Upstream } from '../../../src/api/index.ts'
 import { watchdogsOf, processesWith } from '../../fixtures/processes.ts'
 import { bench, fixture, isAlive, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
@@ -30,9 +33,9 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
   })
 
   for (const signal of ['SIGKILL', 'SIGABRT'] as const)
-    it(`ends when the gateway dies of ${signal}, and so does the guardian`, async () => {
+    it(`ends when the gateway dies of ${signal}, and so does the guardian`, async t => {
       const cookie = randomUUID()
-      const { gateway, guardian } = await gatewayWith(cookie, EVERY_WAY)
+      const { gateway, guardian } = await gatewayWith(cookie, EVERY_WAY, await directoryOf(t))
       assert.ok(processesWith(cookie).length >= 4)
 
       gateway.kill(signal)
@@ -41,9 +44,9 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
       await until(() => !isAlive(guardian), 'the guardian is gone')
     })
 
-  it('ends when the whole group of the gateway is killed, as a terminal or a supervisor does', async () => {
+  it('ends when the whole group of the gateway is killed, as a terminal or a supervisor does', async t => {
     const cookie = randomUUID()
-    const { gateway, guardian } = await gatewayWith(cookie, 'daemon')
+    const { gateway, guardian } = await gatewayWith(cookie, 'daemon', await directoryOf(t))
 
     process.kill(-(gateway.pid ?? assert.fail()), 'SIGKILL')
 
@@ -53,13 +56,14 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
   it('ends at the next start when the guardian was killed as well', async t => {
     const [cookie, next] = [randomUUID(), randomUUID()]
-    const { gateway, guardian } = await gatewayWith(cookie, 'daemon')
+    const directory = await directoryOf(t)
+    const { gateway, guardian } = await gatewayWith(cookie, 'daemon', directory)
     process.kill(guardian, 'SIGKILL')
     gateway.kill('SIGKILL')
     await once(gateway, 'exit')
     await until(() => processesWith(cookie).length > 0, 'something is left')
 
-    const { run, logs } = await bench(t, escaping(next, ''))
+    const { run, logs } = await bench(t, escaping(next, ''), { directory })
     await run('ready')
 
     await until(() => processesWith(cookie).length === 0, 'it was ended')
@@ -86,23 +90,30 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
   it('of a gateway that lives is left alone by the start of another', async t => {
     const [cookie, next] = [randomUUID(), randomUUID()]
-    const { gateway } = await gatewayWith(cookie, 'daemon')
+    const directory = await directoryOf(t)
+    const { gateway } = await gatewayWith(cookie, 'daemon', directory)
     cleanup(t, () => gateway.kill('SIGKILL'))
     await until(() => processesWith(cookie).length === 3, 'they all run')
 
-    const { run, upstream } = await bench(t, escaping(next, 'daemon'))
+    const { run, upstream } = await bench(t, escaping(next, 'daemon'), { directory })
     await run('ready')
     await pidsOf(upstream)
     await run('close')
     await upstream.stop()
 
-    // Other tests may leave processes at the same time, which this start ends.
     assert.equal(processesWith(cookie).length, 3)
   })
 })
 
 function escaping(cookie: string, ways: string) {
   return stdioSpec([fixture('servers/escaping-server.mjs'), ways], { env: { COOKIE: cookie } })
+}
+
+/** A directory of one test's gateways: each start ends what dead gateways have left in its directory. */
+async function directoryOf(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'leaks-'))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
+  return directory
 }
 
 /** All that the marks of this upstream's processes begin with. */
@@ -116,10 +127,10 @@ async function pidsOf(upstream: Upstream): Promise<number[]> {
 }
 
 /** A gateway of its own, with one server that has started its children. */
-async function gatewayWith(cookie: string, ways: string) {
+async function gatewayWith(cookie: string, ways: string, directory: string) {
   const gateway = spawn(
     process.execPath,
-    [fileURLToPath(new URL('../fixtures/dying-gateway.ts', import.meta.url)), cookie, ways],
+    [fileURLToPath(new URL('../fixtures/dying-gateway.ts', import.meta.url)), cookie, ways, directory],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: true,
