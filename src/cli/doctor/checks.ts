@@ -8,9 +8,13 @@ import { connectControl } from '../../control/client.ts'
 import { findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isLegacy, isModern } from '../../protocol/methods.ts'
+import { readTexts } from '../../util/plain-data.ts'
 import { getPlatform } from '../../util/platform.ts'
 import { withGatewayHandle, withUnstartedGateway } from '../local/gateway-handle.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { createCommandFetch, discoverServer, isRemoteAt, joinExcerpts } from '../servers/server-card.ts'
 import type { DoctorContext, DoctorFinding } from './doctor-findings.ts'
 import { createFinding } from './doctor-findings.ts'
 
@@ -159,6 +163,28 @@ async function requestHealth(socket: string): Promise<readonly DoctorFinding[]> 
   }
 }
 
+/** Compares the HTTP servers with their server cards. */
+async function checkServerCards({ config }: LoadedConfig, terminal: Terminal): Promise<DoctorFinding[]> {
+  const fetch = createCommandFetch(terminal, config.network.private)
+  const findings = Object.entries(config.upstreams).map(async ([upstream, spec]) => {
+    if ((spec.type !== 'http' && spec.type !== 'sse') || !spec.enabled) return []
+    const { url, card } = await discoverServer(new URL(spec.url), fetch, false)
+    const remotes = (card?.remotes ?? []).filter(one => !String(one.url).includes('{'))
+    const type = spec.type === 'http' ? 'streamable-http' : 'sse'
+    if (remotes.length === 0 || remotes.some(one => one.type === type && isRemoteAt(one, url) && isSupported(one)))
+      return []
+    const texts = remotes.map(one => [one.type, one.url, ...readTexts(one, 'supportedProtocolVersions')].join(' '))
+    return [createFinding('card-differs', { upstream, remotes: joinExcerpts(texts) })]
+  })
+  return (await Promise.all(findings)).flat()
+}
+
+/** True if the gateway supports one of the remote's protocol versions, or there is no list of them. */
+function isSupported(remote: JsonObject): boolean {
+  const versions = readTexts(remote, 'supportedProtocolVersions')
+  return versions.length === 0 || versions.some(one => isModern(one) || isLegacy(one))
+}
+
 /** Starts the servers, or asks the running gateway, and checks their lists. */
 export async function checkOnline({ flags, source, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
@@ -168,6 +194,6 @@ export async function checkOnline({ flags, source, terminal }: DoctorContext): P
     const doubtful = unmatched.map(({ pointer, message, hint = '' }) =>
       createFinding('config-doubtful', { place: pointer, why: message, hint: hint || 'gateway validate' }),
     )
-    return [...findings, ...doubtful]
+    return [...findings, ...doubtful, ...(await checkServerCards(source, terminal))]
   })
 }

@@ -54,6 +54,11 @@ export const DOCTOR_FINDINGS = {
     text: '{client} also starts {servers} itself',
     fix: 'Remove them from {path}, or each server runs twice',
   },
+  'card-differs': {
+    level: 'info',
+    text: 'the server card of {upstream} has another address, transport or protocol version: {remotes}',
+    fix: 'Check "url" and "type" of upstreams.{upstream}',
+  },
   'not-running': { level: 'info', text: 'no gateway is running with {config}', fix: 'gateway up' },
   'port-taken': {
     level: 'error',

@@ -4,10 +4,8 @@ import type { LoadedConfig } from '../../config/index.ts'
 import { withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { createLazyFetch } from '../../gateway/generation.ts'
 import { disableRecords } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { systemClock } from '../../util/clock.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { readMap, readText } from '../../util/plain-data.ts'
 import { getPlatform, splitPath } from '../../util/platform.ts'
@@ -19,7 +17,6 @@ import { listAllTools } from '../local/tools.ts'
 import type { AskQuestion } from '../output/prompt.ts'
 import { canAsk, withQuestions } from '../output/prompt.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { createSilentLog } from '../serve/logs.ts'
 import type { EditedConfig } from './edit-config.ts'
 import { applyChange, withDraftConfig, writeChange } from './edit-config.ts'
 import type { Answers, Input, LaunchOption } from './launch-options.ts'
@@ -30,9 +27,11 @@ import {
   getInputKey,
   listLaunchOptions,
   parsePackage,
+  parseRemote,
 } from './launch-options.ts'
 import type { RegistrySource } from './registry.ts'
 import { Registry, REGISTRY_NAME } from './registry.ts'
+import { createCommandFetch, discoverServer, isRemoteAt, joinExcerpts } from './server-card.ts'
 import { derivePackageName, deriveCommandName } from '../server-names.ts'
 import { readSettingsFile } from './settings-editor.ts'
 import { createLocalEntry, createRemoteEntry } from './server-entry.ts'
@@ -114,12 +113,7 @@ export interface RegistryFlags {
 
 /** Opens the registry of the flag or the configuration. @throws GatewayError GW_REGISTRY_UNKNOWN */
 export async function openRegistry(flags: RegistryFlags, terminal: Terminal): Promise<Registry> {
-  const fetch = createLazyFetch({ network: { private: [] } } as never, {
-    clock: systemClock,
-    log: createSilentLog(),
-    environment: terminal.environment,
-  })
-  return new Registry(await resolveRegistrySource(flags, terminal), fetch)
+  return new Registry(await resolveRegistrySource(flags, terminal), createCommandFetch(terminal))
 }
 
 async function resolveRegistrySource(
@@ -191,6 +185,7 @@ interface LaunchChoice {
 }
 
 async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: Terminal): Promise<LaunchChoice> {
+  if ('url' in target && !flags['no-start']) return applyServerCard(target.url, terminal)
   if (target.by === 'option') return { ...target, notes: [] }
   const registry = await openRegistry(flags, terminal)
   const reading = registry.find(target.name, target.version)
@@ -208,6 +203,17 @@ async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: 
       ? [`also available as ${otherKinds.join(', ')}; choose with --kind`]
       : []
   return { option, suggested: entry.name, notes: [...notes, ...choice] }
+}
+
+/** Takes the name and the headers of a server from its card, if it has one. */
+async function applyServerCard(address: URL, terminal: Terminal): Promise<LaunchChoice> {
+  const reading = discoverServer(address, createCommandFetch(terminal))
+  const { url, card } = await withProgress(terminal, () => 'reading the server card', reading)
+  const { option, suggested } = parseUrlTarget(url.href)
+  if (card === undefined) return { option, suggested, notes: [] }
+  const declared = card.remotes.filter(one => isRemoteAt(one, url)).map(one => parseRemote(one, url.href))
+  const notes = [`server card: ${card.name}: ${joinExcerpts([card.description])}`]
+  return { option: declared.find(one => 'kind' in one) ?? option, suggested: card.name, notes }
 }
 
 function explainNoOption(
@@ -349,9 +355,12 @@ function listDeclaredSecrets(inputs: readonly Input[], answers: Answers): string
 }
 
 /** Parsed `gateway add` argument. */
-export type AddTarget =
+type AddTarget =
   | { readonly by: 'registry'; readonly name: string; readonly version: string | undefined }
-  | { readonly by: 'option'; readonly option: LaunchOption; readonly suggested: string }
+  | DirectTarget
+  | (DirectTarget & { readonly url: URL })
+
+type DirectTarget = { readonly by: 'option' } & Omit<LaunchChoice, 'notes'>
 
 const NO_INPUTS: LaunchOption['inputs'] = []
 
@@ -360,7 +369,7 @@ const NO_INPUTS: LaunchOption['inputs'] = []
  * `command` holds extra arguments.
  * @throws GatewayError GW_USAGE
  */
-export function parseTarget(text: string | undefined, command: readonly string[]): AddTarget {
+function parseTarget(text: string | undefined, command: readonly string[]): AddTarget {
   if (text === undefined && command.length > 0) return createCommandTarget(command)
   if (text === undefined)
     throw createUsageError('missing server: give a registry name, npm:package@version, a URL, or -- and a command')
@@ -401,13 +410,13 @@ function parsePackageTarget(kind: string, text: string): AddTarget {
   return { by: 'option', option, suggested: identifier }
 }
 
-function parseUrlTarget(text: string): AddTarget {
+function parseUrlTarget(text: string): DirectTarget & { readonly url: URL } {
   const url = URL.parse(text)
   if (url === null || url.username !== '')
     throw createUsageError(
       `"${text.slice(0, 100)}" is not a URL, or contains credentials; use --header for credentials`,
     )
-  return createDirectTarget('remote', url.origin, createRemoteEntry(url.href), deriveHostName(url))
+  return { ...createDirectTarget('remote', url.origin, createRemoteEntry(url.href), deriveHostName(url)), url }
 }
 
 function createOpenApiTarget(text: string): AddTarget {
@@ -417,7 +426,7 @@ function createOpenApiTarget(text: string): AddTarget {
   return createDirectTarget('openapi', text, { type: 'openapi', document: text }, suggested)
 }
 
-function createDirectTarget(kind: string, title: string, upstream: JsonObject, suggested: string): AddTarget {
+function createDirectTarget(kind: string, title: string, upstream: JsonObject, suggested: string): DirectTarget {
   return { by: 'option', option: { kind, title, inputs: NO_INPUTS, upstream: () => upstream }, suggested }
 }
 

@@ -56,7 +56,7 @@ export function listLaunchOptions(
   packages: readonly JsonObject[],
   remotes: readonly JsonObject[],
 ): readonly PackageMatch[] {
-  const reached = remotes.map(parseRemote)
+  const reached = remotes.map(remote => parseRemote(remote))
   const isDeprecatedTransport = (option: PackageMatch): boolean => 'kind' in option && option.kind === 'sse'
   return [
     ...reached.filter(option => !isDeprecatedTransport(option)),
@@ -251,13 +251,13 @@ const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
   ['sse', 'sse'],
 ])
 
-/** Parses a `server.json` remote. */
-function parseRemote(definition: JsonObject): PackageMatch {
+/** Parses a `server.json` remote; `given` is its URL if the user gave it. */
+export function parseRemote(definition: JsonObject, given?: string): PackageMatch {
   const kind = readText(definition, 'type') ?? ''
-  const template = readText(definition, 'url') ?? ''
+  const template = given ?? readText(definition, 'url') ?? ''
   const type = TRANSPORTS.get(kind)
   if (type === undefined) return { why: `"${quoteExcerpt(kind)}" is not a supported transport` }
-  if (!isSafeUrl(template, readMap(definition, 'variables')))
+  if (given === undefined && !isSafeUrl(template, readMap(definition, 'variables')))
     return { why: `${kind}: "${quoteExcerpt(template)}" is not an https URL` }
   const url = parseInputValue({ value: template, variables: readMap(definition, 'variables') }, 'arg', 'url')
   const headers = parseHeaders(definition)
@@ -267,7 +267,7 @@ function parseRemote(definition: JsonObject): PackageMatch {
     title: template,
     inputs: [url, ...headers.values()].flatMap(({ inputs }) => inputs),
     upstream: answers =>
-      createRemoteEntry(url.value(answers) ?? '', type, Object.fromEntries(fillValues(headers, answers))),
+      createRemoteEntry(given ?? url.value(answers) ?? '', type, Object.fromEntries(fillValues(headers, answers))),
   }
 }
 

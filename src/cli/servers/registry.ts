@@ -8,7 +8,7 @@ import { toOneLine } from '../../util/plain-text.ts'
 import { suggestName } from '../../util/suggest.ts'
 
 /** Registry server, with the keys of `server.json`. */
-interface RegistryEntry {
+export interface RegistryEntry {
   readonly name: string
   readonly description: string
   readonly version: string
@@ -23,8 +23,8 @@ export const REGISTRY_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/
 const OFFICIAL_META = 'io.modelcontextprotocol.registry/official'
 const MAX_ALTERNATIVES = 50
 
-/** Parses a registry row (v0.1) or a plain `server.json`. Returns undefined if it is invalid. */
-function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
+/** Parses a registry row (v0.1), a plain `server.json` or a server card. Returns undefined if it is invalid. */
+export function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
   const server = isObject(row) && isObject(row.server) ? row.server : row
   const name = readText(server, 'name')
   if (name === undefined || !REGISTRY_NAME.test(name)) return undefined
