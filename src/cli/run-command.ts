@@ -15,6 +15,7 @@ import { CONTROL_COMMANDS } from './commands/control.ts'
 const COMMAND_ALIASES: ReadonlyMap<string | undefined, string> = new Map([
   ['ls', 'ps'],
   ['list', 'ps'],
+  ['scan', 'doctor'],
 ])
 
 /** Other programs' command names, which may mean something else there. */

@@ -195,9 +195,10 @@ export const QUERY_COMMANDS = {
     summary: 'Diagnose problems and fix the safe ones.',
     description: [
       'Checks the configuration, programs, plugins, file modes, client settings and the running gateway.',
+      'gateway scan is the same command.',
       'Exit codes: 0 no problems, 6 warnings or errors.',
     ],
-    examples: ['gateway doctor', 'gateway doctor --fix', 'gateway doctor --online --json'],
+    examples: ['gateway doctor', 'gateway doctor --fix', 'gateway scan --online --format sarif'],
     flags: {
       online: booleanFlag({
         summary: 'Also ask each server for its lists; starts the servers if no gateway is running.',

@@ -89,3 +89,13 @@ test('a plan is written as notes, with its own exit code', async t => {
   assert.equal(code, 6)
   assert.match(stdout, /^::notice file=gateway\.yaml,title=plan-change::~ setting rateLimit/m)
 })
+
+test('gateway scan reports the findings of gateway doctor, as SARIF too', async t => {
+  const cwd = directoryWith(t, { 'gateway.yaml': BROKEN })
+  const scan = await runCommand(['scan', '--format', 'sarif'], { cwd })
+  const doctor = await runCommand(['doctor', '--format', 'sarif'], { cwd })
+
+  assert.equal(scan.code, 6)
+  assert.match(scan.stdout, /config-invalid/)
+  assert.equal(scan.stdout, doctor.stdout)
+})
