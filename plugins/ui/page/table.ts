@@ -35,28 +35,30 @@ function getColumnClass<T>({ isNumber, isText }: Column<T>): string {
 
 function Table<T>({ label, columns, rows, keyOf, opened }: TableProps<T>): ViewNode {
   const { params } = usePageLocation()
-  const [, sign, key] = /^(-?)(.*)$/.exec(params.get('sort') ?? '') ?? []
-  const sorted = columns.find(({ sortBy }) => sortBy !== undefined && sortBy === key)?.sortBy
+  const order = params.get('sort') ?? ''
+  const sorted = columns.find(({ sortBy }) => sortBy && formatOrders(label, sortBy).includes(order))?.sortBy
   return html`<div class="scroll" role="region" aria-label=${label} tabindex="0">
     <table>
       <thead>
         <tr>
-          ${columns.map(column => html`<${HeadCell} of=${column} />`)}
+          ${columns.map(column => html`<${HeadCell} of=${column} label=${label} />`)}
         </tr>
       </thead>
       <tbody>
-        ${(sorted === undefined ? rows : sortRows(rows, sorted, sign === '-')).flatMap(row => [
-          html`<tr key=${keyOf(row)}>
-            ${columns.map(column => html`<td class=${getColumnClass(column)} data-head=${column.head}>${column.cell(row)}</td>`)}
-          </tr>`,
-          ...(opened?.isOf(row) === true
-            ? [
-                html`<tr class="opened" key="opened">
-                  <td colspan=${columns.length}>${opened.view}</td>
-                </tr>`,
-              ]
-            : []),
-        ])}
+        ${(sorted === undefined ? rows : sortRows(rows, sorted, order === formatOrders(label, sorted)[1])).flatMap(
+          row => [
+            html`<tr key=${keyOf(row)}>
+              ${columns.map(column => html`<td class=${getColumnClass(column)} data-head=${column.head}>${column.cell(row)}</td>`)}
+            </tr>`,
+            ...(opened?.isOf(row) === true
+              ? [
+                  html`<tr class="opened" key="opened">
+                    <td colspan=${columns.length}>${opened.view}</td>
+                  </tr>`,
+                ]
+              : []),
+          ],
+        )}
       </tbody>
     </table>
   </div>`
@@ -68,14 +70,20 @@ function sortRows<T>(rows: readonly T[], key: keyof T, isDescending: boolean): r
   return rows.toSorted((a, b) => (isDescending ? compare(b[key], a[key]) : compare(a[key], b[key])))
 }
 
+/** Formats the orders by a column, ascending and descending, of the table with a label. */
+function formatOrders(label: string, sortBy: string): string[] {
+  return [`${label} ${sortBy}`, `${label} -${sortBy}`]
+}
+
 /** Heading that sorts by its column: in one direction, in the other, and not at all. */
-function HeadCell<T>({ of }: { of: Column<T> }): ViewNode {
+function HeadCell<T>({ of, label }: { of: Column<T>; label: string }): ViewNode {
   const { head, sortBy, isNumber } = of
   const route = usePageLocation()
   if (sortBy === undefined) return html`<th scope="col" class=${getColumnClass(of)}>${head}</th>`
-  const orders = isNumber === true ? [`-${sortBy}`, sortBy] : [sortBy, `-${sortBy}`]
+  const both = formatOrders(label, sortBy)
+  const orders = isNumber === true ? both.toReversed() : both
   const order = orders.indexOf(route.params.get('sort') ?? '')
-  const direction = order < 0 ? 'none' : orders[order] === sortBy ? 'ascending' : 'descending'
+  const direction = order < 0 ? 'none' : orders[order] === both[0] ? 'ascending' : 'descending'
   return html`<th scope="col" class=${getColumnClass(of)} aria-sort=${direction}>
     <button type="button" onClick=${() => updateParams(route, { sort: orders[order + 1] })}>${head}</button>
   </th>`

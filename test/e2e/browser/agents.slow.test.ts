@@ -28,6 +28,33 @@ test('a task is watched on the page, answered, and cancelled', { skip }, async t
   )
 })
 
+test('a click on a heading sorts its own table, not another one of the page', { skip }, async t => {
+  const setting = await agentsSetting(t)
+  const { gateway, url } = await setting.start({ list: { ada: setting.agent() } }, { ui: {} })
+  const client = await setting.client(url)
+  await tool(client, 'delegate_task', { prompt: '[[hang]]', background: true })
+  const { page } = await openPage(t, String((await gateway.control('ui.link')).url))
+  const running = {
+    id: 'a',
+    tool: 'web__slow',
+    state: 'working',
+    subject: 'ada',
+    upstream: 'web',
+    asks: 0,
+    createdAt: 0,
+  }
+  await page.route('**/api/tasks*', async route => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...((await response.json()) as object), calls: [running] } })
+  })
+  await page.evaluate("location.hash = '#/agents'")
+  const tasks = page.getByRole('region', { name: 'Tasks' })
+  await tasks.getByRole('button', { name: 'State' }).click()
+  await tasks.locator('[aria-sort=ascending]').waitFor()
+  assert.equal(await page.getByRole('columnheader', { name: 'State' }).count(), 2)
+  assert.equal(await page.locator('[aria-sort=ascending]').count(), 1)
+})
+
 test('what an agent says, asks and changes is text', { skip }, async t => {
   const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
   const setting = await agentsSetting(t)
