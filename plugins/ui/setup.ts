@@ -1,5 +1,5 @@
 import type { Config, HttpReply, PluginApi } from '../../src/plugin.ts'
-import { STRANGER } from '../../src/plugin.ts'
+import { readText, STRANGER } from '../../src/plugin.ts'
 import { PageAccess } from './page-access.ts'
 import { Browsers } from './browser-sessions.ts'
 import { listPageListeners, listAuthListeners } from './page-listeners.ts'
@@ -60,10 +60,9 @@ function createSite(api: PluginApi<UiOptions>, { browsers, recorder, trials }: U
   const parts = listParts(config)
   const routes = createApiRoutes({ control, clock, recorder, trials, parts })
   const replica = config.cluster === undefined ? undefined : () => api.getReplicaId() ?? ''
-  const env = async (): Promise<string | undefined> => {
-    const { gateway } = (await control('ps')) as { gateway?: { env?: string } }
-    return gateway?.env
-  }
+  // Read once: a gateway keeps its environment.
+  let known: { readonly env: string | undefined } | undefined
+  const env = async () => (known ??= { env: readText(await control('ps'), 'gateway', 'env') }).env
   return new PageSite({ path, admission, browsers, routes, parts, hide, replica, env })
 }
 
