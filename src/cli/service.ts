@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, rename } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { explainUnreadable } from '../config/source/read-text.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { writeFileAtomic } from '../util/storage/files.ts'
 import { resolveBackground } from './background/up.ts'
@@ -231,7 +232,7 @@ const PASSED_VARIABLES =
 
 /**
  * Resolves the service of a configuration, installed or not.
- * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND
+ * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE
  */
 export async function resolveService(flags: ServiceFlags, terminal: Terminal, host: Host): Promise<Service> {
   const { environment } = terminal
@@ -241,6 +242,8 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
       what: `services are not supported on ${flags.platform}; run "gateway up" at login`,
     })
   const { config, log } = await resolveBackground(flags, terminal)
+  const why = explainUnreadable(config)
+  if (why !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file: config, why })
   const key = createHash('sha256')
     .update(JSON.stringify([config, flags.env ?? '']))
     .digest('hex')

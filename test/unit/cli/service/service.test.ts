@@ -68,3 +68,10 @@ test('a file of somebody else with that name is left, and a dry run writes nothi
   })
   assert.equal(await readFile(file, 'utf8'), '[Unit]\nDescription=mine\n')
 })
+
+test('a service for a configuration that does not exist is refused, and nothing is written', async t => {
+  const { terminal, path } = await home(t)
+  const flags = { platform: 'linux', json: true, 'dry-run': false, config: 'missing.yaml' }
+  await assert.rejects(runService(flags, terminal, process), { code: 'GW_CONFIG_UNREADABLE', message: /missing\.yaml/ })
+  await assert.rejects(lstat(join(path, 'config')), { code: 'ENOENT' })
+})
