@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { LoadedConfig } from '../../config/index.ts'
 import { withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
-import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
+import { gatewayError } from '../../errors/errors.ts'
 import { disableRecords } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { findProgram } from '../../util/find-program.ts'
@@ -18,7 +18,7 @@ import type { AskQuestion } from '../output/prompt.ts'
 import { canAsk, withQuestions } from '../output/prompt.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { EditedConfig } from './edit-config.ts'
-import { applyChange, withDraftConfig, writeChange } from './edit-config.ts'
+import { applyChange, rejectChange, withDraftConfig, writeChange } from './edit-config.ts'
 import type { Answers, Input, LaunchOption } from './launch-options.ts'
 import {
   escapeReferences,
@@ -291,8 +291,7 @@ export async function writeAddition(
     )
   } catch (error) {
     for (const secret of secrets) await unlink(join(directory, secret.file)).catch(() => undefined)
-    if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
+    rejectChange(file)(error)
   }
 }
 

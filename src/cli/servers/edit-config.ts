@@ -30,9 +30,7 @@ const NEW_CONFIG = 'version: 1\n\nlisteners:\n  stdio: { type: stdio }\n\nupstre
 
 /** Applies a change to a configuration text and preserves comments. @throws GatewayError GW_USAGE */
 export async function applyChange(file: string, { name, upstream }: UpstreamChange): Promise<EditedConfig> {
-  const before = await readSettingsFile(file).catch((error: unknown) => {
-    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
-  })
+  const before = await readSettingsFile(file).catch(rejectChange(file))
   const text = before.text ?? NEW_CONFIG
   try {
     const existingUpstreams = readMap(fromYaml(text), 'upstreams')
@@ -45,6 +43,14 @@ export async function applyChange(file: string, { name, upstream }: UpstreamChan
       throw new Error(`an upstream named "${name}" already exists; choose another with --name`)
     return { before, after: setYamlEntry(text, ['upstreams'], name, upstream, false) }
   } catch (error) {
+    return rejectChange(file)(error)
+  }
+}
+
+/** Creates a handler that names the unchanged file in an error, unless the gateway itself threw it. */
+export function rejectChange(file: string): (error: unknown) => never {
+  return error => {
+    if (error instanceof GatewayError) throw error
     throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
   }
 }
@@ -59,9 +65,7 @@ export async function withDraftConfig<T>(
   refuseUntrusted(path)
   const draft = join(dirname(path), `.${basename(path, '.yaml')}-${randomUUID()}.try.yaml`)
   try {
-    await writeFile(draft, text, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
-      throw gatewayError('GW_USAGE', { what: `${path} was not changed: ${getErrorMessage(error)}` })
-    })
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' }).catch(rejectChange(path))
     return await use(await loadSource({ config: draft }, terminal))
   } finally {
     await unlink(draft).catch(() => undefined)
@@ -83,8 +87,5 @@ export async function writeChange(
     }
     await writeSettingsFile(now.before, now.after)
     return now
-  }).catch((error: unknown) => {
-    if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
-  })
+  }).catch(rejectChange(file))
 }
