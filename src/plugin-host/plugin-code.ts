@@ -35,6 +35,11 @@ export function listPluginCode(): string[] {
   return [...codes.values()].flatMap(({ files }) => [...files.keys()])
 }
 
+/** True for the URL of a plugin's module. */
+export function isPluginCode(url: string): boolean {
+  return owners.has(url)
+}
+
 function forgetModules(code: PluginCode): void {
   for (const file of code.files.keys()) Reflect.deleteProperty(commonJsModules, file)
   code.files.clear()
@@ -46,7 +51,7 @@ function addModule(url: string, code: PluginCode): string {
   const file = fileURLToPath(url)
   if (!code.files.has(file)) code.files.set(file, readTime(file))
   const versioned = code.version === 0 ? url : `${url}?v=${code.version}`
-  owners.set(versioned, code)
+  owners.set(url, code).set(versioned, code)
   return versioned
 }
 

@@ -5,7 +5,7 @@ import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
 import type { ErrorCode, GatewayError } from '../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
-import { listPluginCode } from './plugin-code.ts'
+import { isPluginCode } from './plugin-code.ts'
 
 /** Adds the position in the configuration files to a finding. */
 export type LocateFinding = (finding: Finding) => Problem
@@ -75,8 +75,7 @@ async function checkSyntaxLocation(thrown: unknown, url: string): Promise<Proble
 export function describePluginError(thrown: unknown, directory: string): string {
   if (!(thrown instanceof Error)) return String(thrown)
   const text = thrown.name === 'Error' || thrown.name === 'GatewayError' ? thrown.message : String(thrown)
-  const code = new Set(listPluginCode().map(file => pathToFileURL(file).href))
-  const { file = '', line, col } = parseFrameLocation(thrown, url => code.has(url)) ?? {}
+  const { file = '', line, col } = parseFrameLocation(thrown, isPluginCode) ?? {}
   return line === undefined ? text : `${text} at ${relative(directory, file)}:${line}:${col}`
 }
 
