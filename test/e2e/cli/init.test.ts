@@ -3,6 +3,7 @@ import { lstat, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { getStateDirectory } from '../../../src/cli/load-source.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { atTerminal, noTerminal } from '../../fixtures/terminal.ts'
 import { directory, gateway, SERVER } from './run.ts'
@@ -140,6 +141,22 @@ test('with --move the clients keep only the gateway and what was not imported, u
   assert.equal((await run('disconnect', '--all')).code, 0)
   for (const [file, before] of Object.entries(SETTINGS))
     assert.equal(await readFile(join(at, file), 'utf8'), before, file)
+})
+
+test('with --move the clients keep their servers if the gateway does not start', async t => {
+  const { home: at, env, run } = await home(t, { '.cursor/mcp.json': SETTINGS['.cursor/mcp.json'] ?? '' })
+  const state = getStateDirectory({ file: join(at, 'project/gateway.yaml'), env: undefined }, { environment: env })
+  // A background gateway cannot write its log to a directory.
+  await mkdir(join(state ?? '', 'gateway.log'), { recursive: true })
+
+  const { code, stdout } = await run('init', '--yes', '--move', '--json')
+
+  const { problems, started, connected } = JSON.parse(stdout) as Said
+  assert.equal(code, 9)
+  assert.equal(started, undefined)
+  assert.equal(problems.length, 1)
+  assert.equal(connected[0]?.client, 'Cursor')
+  assert.match(await readFile(join(at, '.cursor/mcp.json'), 'utf8'), /"Notes"[^]*"gateway"|"gateway"[^]*"Notes"/)
 })
 
 test('at a terminal init asks whether to remove the servers from the clients', { skip: noTerminal }, async t => {
