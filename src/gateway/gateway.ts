@@ -168,6 +168,8 @@ export class Gateway {
   readonly #logs: UpstreamLogFeed
   readonly #load: GatewayOptions['load']
   #startedAt: number | undefined
+  /** Listeners of `start` that are being opened. */
+  #opening: Promise<unknown> | undefined
 
   constructor({ deps, programs, gate, listeners, lifecycle, generations, events, load }: GatewayMembers) {
     this.#deps = deps
@@ -230,7 +232,9 @@ export class Gateway {
     const { graph, loaded, neighbours } = this.generation
     try {
       await this.#generations.runReadyHooks(this.generation)
-      await this.#listeners.applyPlan({ loaded, hooks: graph.hooks, neighbours }, 0)
+      if (this.#lifecycle.isClosed) return
+      this.#opening = this.#listeners.applyPlan({ loaded, hooks: graph.hooks, neighbours }, 0)
+      await this.#opening
     } catch (error) {
       await this.close()
       throw error
@@ -334,6 +338,7 @@ export class Gateway {
 
   async #shutDown(): Promise<void> {
     await this.#generations.waitForReloads()
+    await this.#opening?.catch(() => undefined)
     const { graph } = this.generation
     const grace = parseDuration(graph.config.shutdown.grace)
     graph.hooks.getRunner('stopping')?.(grace)
