@@ -223,3 +223,16 @@ describe('what the API does', () => {
     assert.equal((await json('calls')).kept, 1)
   })
 })
+
+test('a page that asks for its session again does not compute the status of the gateway again', async t => {
+  const { gateway, opened } = await setting(t)
+  const { json } = await opened()
+  const verbs = t.mock.method(gateway.gateway, 'control')
+  const sessions = [await json('session'), await json('session'), await json('session')]
+
+  assert.deepEqual(
+    sessions.map(({ subject }) => subject),
+    ['anonymous', 'anonymous', 'anonymous'],
+  )
+  assert.equal(verbs.mock.calls.filter(({ arguments: [verb] }) => verb === 'ps').length, 1)
+})
