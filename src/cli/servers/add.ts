@@ -185,7 +185,7 @@ interface LaunchChoice {
 }
 
 async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: Terminal): Promise<LaunchChoice> {
-  if ('url' in target && !flags['no-start']) return applyServerCard(target.url, terminal)
+  if (target.by === 'option' && target.url && !flags['no-start']) return applyServerCard(target.url, terminal)
   if (target.by === 'option') return { ...target, notes: [] }
   const registry = await openRegistry(flags, terminal)
   const reading = registry.find(target.name, target.version)
@@ -354,12 +354,9 @@ function listDeclaredSecrets(inputs: readonly Input[], answers: Answers): string
 }
 
 /** Parsed `gateway add` argument. */
-type AddTarget =
-  | { readonly by: 'registry'; readonly name: string; readonly version: string | undefined }
-  | DirectTarget
-  | (DirectTarget & { readonly url: URL })
+type AddTarget = { readonly by: 'registry'; readonly name: string; readonly version: string | undefined } | DirectTarget
 
-type DirectTarget = { readonly by: 'option' } & Omit<LaunchChoice, 'notes'>
+type DirectTarget = { readonly by: 'option'; readonly url?: URL } & Omit<LaunchChoice, 'notes'>
 
 const NO_INPUTS: LaunchOption['inputs'] = []
 
@@ -409,7 +406,7 @@ function parsePackageTarget(kind: string, text: string): AddTarget {
   return { by: 'option', option, suggested: identifier }
 }
 
-function parseUrlTarget(text: string): DirectTarget & { readonly url: URL } {
+function parseUrlTarget(text: string): DirectTarget {
   const url = URL.parse(text)
   if (url === null || url.username !== '')
     throw createUsageError(
