@@ -116,7 +116,8 @@ function createProblemFinding(problem: Problem, cwd: string): DoctorFinding {
   const { pointer, message: why, hint = 'Run gateway validate for details', severity } = problem
   const isMissing = (PATH_POINTER.test(pointer) && NOT_FOUND.test(why)) || SECRET_PROGRAM.test(why)
   const code = isMissing ? 'path-missing' : severity === 'error' ? 'config-invalid' : 'config-doubtful'
-  return createFinding(code, { place: formatLocation(problem, cwd), why, hint })
+  const found = createFinding(code, { place: formatLocation(problem, cwd), why, hint })
+  return { ...found, location: { file: problem.file, line: problem.line, column: problem.col } }
 }
 
 function formatLocation({ file, line, col, pointer }: Problem, cwd: string): string {

@@ -1,3 +1,4 @@
+import type { CommandFinding } from '../../api/command.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import type { HealthFinding, HealthTable } from '../../errors/health.ts'
 import { defineFindings } from '../../errors/health.ts'
@@ -82,6 +83,7 @@ export interface Repair {
 /** Finding with the `--fix` repair. */
 export interface DoctorFinding extends HealthFinding {
   readonly repair?: Repair
+  readonly location?: Pick<CommandFinding, 'file' | 'line' | 'column'>
 }
 
 export const createFinding: (

@@ -45,11 +45,11 @@ export async function runDoctor(flags: DoctorFlags, terminal: Terminal): Promise
 }
 
 function createReportFindings({ config, findings }: DoctorReport): CommandFinding[] {
-  return findings.map(({ code, level, summary, fix }) => ({
+  return findings.map(({ code, level, summary, fix, location }) => ({
     rule: code,
     level: level === 'info' ? 'note' : level,
     message: `${summary} (${fix})`,
-    file: config,
+    ...(location ?? { file: config }),
   }))
 }
 

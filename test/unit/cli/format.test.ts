@@ -96,6 +96,6 @@ test('gateway scan reports the findings of gateway doctor, as SARIF too', async 
   const doctor = await runCommand(['doctor', '--format', 'sarif'], { cwd })
 
   assert.equal(scan.code, 6)
-  assert.match(scan.stdout, /config-invalid/)
+  assert.match(scan.stdout, /config-invalid[^]*"startLine": 4,\s+"startColumn": 21/)
   assert.equal(scan.stdout, doctor.stdout)
 })
