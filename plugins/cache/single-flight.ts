@@ -118,6 +118,7 @@ export function createBackgroundExchange(of: Exchange, now: number): BackgroundE
     hasAsked: false,
     listShownEntries: kind => of.listShownEntries(kind),
     mayUse: (kind, upstream, original) => of.mayUse(kind, upstream, original),
+    judgeEntry: (kind, upstream, original, value) => of.judgeEntry(kind, upstream, original, value),
     callTool: (name, args) => of.callTool(name, args),
     get record() {
       return of.record

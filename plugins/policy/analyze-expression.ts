@@ -5,7 +5,10 @@ import { FIELDS, LISTED, VARIABLES } from './expression-variables.ts'
 
 /** Fields that name a target: a condition on one implies the target's arguments. */
 const NAMES: ReadonlySet<string> = new Set(
-  ['tool.name', 'prompt.name', 'resource.uri'].flatMap(field => [field, field.replace(/\w+$/, 'original')]),
+  ['tool.name', 'prompt.name', 'resource.uri', 'skill.name'].flatMap(field => [
+    field,
+    field.replace(/\w+$/, 'original'),
+  ]),
 )
 
 /** An invalid part of an expression with its position. */
@@ -226,7 +229,7 @@ function isCallerValue(node: ASTNode, scope: Scope): boolean {
 }
 
 function listKinds(reads: ReadonlySet<Variable>): ReadonlySet<SubjectKind> | undefined {
-  const kinds = (['tool', 'prompt', 'resource'] as const)
+  const kinds = (['tool', 'prompt', 'resource', 'skill'] as const)
     .filter(name => reads.has(name))
     .map(name => `${name}s` as const)
   return kinds.length === 0 ? undefined : new Set(kinds)

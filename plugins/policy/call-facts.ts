@@ -1,5 +1,5 @@
 import type { Call, CatalogEntry, Config, Exchange, JsonObject, Principal, Slot, Session } from '../../src/plugin.ts'
-import { getCredentialType, isObject, METHODS } from '../../src/plugin.ts'
+import { EXTENSION_METHODS, getCredentialType, isObject, METHODS, readText } from '../../src/plugin.ts'
 import type { Facts, SubjectKind, Variable } from './expression-variables.ts'
 import { createFacts, parseScheme } from './expression-variables.ts'
 import type { RuleSubject } from './policy-judge.ts'
@@ -15,11 +15,13 @@ const KINDS = {
   prompts: 'prompts',
   resources: 'resources',
   resourceTemplates: 'resources',
+  skills: 'skills',
 } as const satisfies Record<CatalogEntry['kind'], SubjectKind>
 
 const NO_TOOL = createFacts('tool', {})
 const NO_PROMPT = createFacts('prompt', {})
 const NO_RESOURCE = createFacts('resource', {})
+const NO_SKILL = createFacts('skill', {})
 
 /** Builds the values that rules read, for a call or a list entry. */
 export class FactsBuilder {
@@ -73,6 +75,7 @@ export class FactsBuilder {
     if (reads.has('tool')) facts.tool = called.kind === 'tools' ? this.#getToolFacts(called) : NO_TOOL
     if (reads.has('prompt')) facts.prompt = createPromptFacts(called)
     if (reads.has('resource')) facts.resource = createResourceFacts(called)
+    if (reads.has('skill')) facts.skill = createSkillFacts(called)
     if (reads.has('upstream')) facts.upstream = this.#getUpstreamFacts(upstream)
     if (reads.has('pin')) facts.pin = createPinFacts(called)
     return facts
@@ -129,14 +132,14 @@ export class FactsBuilder {
 
 /** Identifies a call's subject; unknown methods have only their name. */
 export function identifyCall({ method, params, exchange }: Call): CalledSubject {
-  const kind = findSubjectKind(method, params)
   const { entry } = exchange
+  const kind = entry?.kind === 'skills' ? 'skills' : findSubjectKind(method, params)
   if (kind === undefined) return { kind, name: method, original: method, entry: undefined }
   const own = readSubjectName(method, params)
   return {
     kind,
     name: resolveExposedName(readSubjectName(method, exchange.params) || own, entry),
-    original: entry?.original ?? own,
+    original: kind === 'skills' ? own : (entry?.original ?? own),
     listed: entry?.exposed,
     entry,
   }
@@ -151,7 +154,16 @@ function createPromptFacts({ kind, name, original }: CalledSubject): object {
 }
 
 function createResourceFacts({ kind, name: uri, original }: CalledSubject): object {
-  return kind === 'resources' ? createFacts('resource', { uri, original, scheme: parseScheme(uri) }) : NO_RESOURCE
+  const isUri = kind === 'resources' || kind === 'skills'
+  return isUri ? createFacts('resource', { uri, original, scheme: parseScheme(uri) }) : NO_RESOURCE
+}
+
+/** The name of a skill whose manifest is unknown can only be read from the URI of its SKILL.md; else rules about it fail. */
+function createSkillFacts({ kind, entry }: CalledSubject): object | string {
+  if (kind !== 'skills' || entry === undefined) return NO_SKILL
+  const original = readText(entry.value, 'uri') ?? entry.original
+  const name = readText(entry.value, 'frontmatter', 'name') ?? /([^/]+)\/SKILL\.md$/.exec(original)?.[1]
+  return name === undefined ? UNREADABLE : createFacts('skill', { name, original })
 }
 
 /** Returns the exposed name; a call continued as a task has the original one. */
@@ -172,7 +184,7 @@ function findSubjectKind(method: string, params: JsonObject | undefined): Subjec
 
 /** Reads the name or URI from the parameters; for a completion from its reference. */
 function readSubjectName(method: string, params: JsonObject | undefined): string {
-  const target = METHODS.get(method)?.target
+  const target = (METHODS.get(method) ?? EXTENSION_METHODS.get(method))?.target
   if (target !== 'ref') return toText(target === undefined ? undefined : params?.[target])
   const ref = isObject(params?.ref) ? params.ref : {}
   return toText(ref.type === 'ref/prompt' ? ref.name : ref.uri)

@@ -14,6 +14,7 @@ export const FIELDS = {
   tool: { name: 'string', original: 'string', annotations: 'map<string, dyn>' },
   prompt: { name: 'string', original: 'string' },
   resource: { uri: 'string', original: 'string', scheme: 'string' },
+  skill: { name: 'string', original: 'string' },
   upstream: { name: 'string', tags: 'list<string>', trusted: 'bool' },
   session: { id: 'string', label: 'string', calls: 'int' },
   request: { remote: 'string', headers: 'map<string, dyn>', trace: 'string' },
@@ -43,13 +44,14 @@ export const LISTED: ReadonlySet<Variable> = new Set([
   'tool',
   'prompt',
   'resource',
+  'skill',
   'upstream',
   'pin',
   'phase',
 ])
 
 /** Call and rule subjects. */
-export type SubjectKind = 'tools' | 'prompts' | 'resources'
+export type SubjectKind = 'tools' | 'prompts' | 'resources' | 'skills'
 
 /** Evaluation values; only those that its rules read. */
 export type Facts = { [V in Variable]?: object | string }

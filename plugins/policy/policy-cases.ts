@@ -19,11 +19,28 @@ interface CaseResult {
 const EFFECTS = ['allow', 'ask', 'deny', 'listed', 'hidden']
 const LISTING: readonly string[] = ['listed', 'hidden']
 const KEYS = [
-  ...['name', 'principal', 'client', 'tool', 'prompt', 'resource', 'original', 'annotations', 'upstream', 'session'],
+  ...[
+    'name',
+    'principal',
+    'client',
+    'tool',
+    'prompt',
+    'resource',
+    'skill',
+    'original',
+    'annotations',
+    'upstream',
+    'session',
+  ],
   ...['request', 'pin', 'args', 'method', 'now', 'effect', 'rule', 'scopes'],
 ]
-const SUBJECTS = { tool: 'tools', prompt: 'prompts', resource: 'resources' } as const
-const METHOD = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read' } as const
+const SUBJECTS = { tool: 'tools', prompt: 'prompts', skill: 'skills', resource: 'resources' } as const
+const METHOD = {
+  tools: 'tools/call',
+  prompts: 'prompts/get',
+  resources: 'resources/read',
+  skills: 'skills/get',
+} as const
 
 /** Evaluates each case with a configuration's rules. @throws GatewayError GW_USAGE for an invalid case */
 export function runCases(input: unknown, config: Config): CaseResult[] {
@@ -131,6 +148,7 @@ function createSubjectFacts(
   return {
     tool: createFacts('tool', kind === 'tools' ? { name, original, annotations: toObject(annotations) } : {}),
     prompt: createFacts('prompt', kind === 'prompts' ? { name, original } : {}),
+    skill: createFacts('skill', kind === 'skills' ? { name, original } : {}),
     resource: createFacts('resource', kind === 'resources' ? { uri: name, original, scheme: parseScheme(name) } : {}),
   }
 }

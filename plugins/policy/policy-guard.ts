@@ -15,6 +15,7 @@ import {
   BoundedMap,
   createActiveGetter,
   defineErrors,
+  EXTENSION_METHODS,
   METHODS,
   principalKey,
   refuse,
@@ -60,6 +61,8 @@ const JUDGED_METHODS: ReadonlySet<string> = new Set([
   'resources/read',
   'resources/subscribe',
   'completion/complete',
+  'skills/get',
+  'resources/directory/read',
 ])
 
 /** Methods sent on each keystroke, or shared by several clients: never ask for approval. */
@@ -122,6 +125,8 @@ export class PolicyGuard {
     const { rules, judge, facts } = this.#deps
     const { scopes } = view.principal
     return entries.filter(entry => {
+      // Without a name: whether skills of the upstream may be listed at all.
+      if (entry.kind === 'skills' && entry.original === '') return true
       if (this.#hasAsks) this.#state.definitions.set(createEntryKey(entry), entry.value)
       const fitting = rules.findApplicable(describeEntry(entry))
       return judge.shouldList(fitting, { facts: facts.buildEntryFacts(entry, view, fitting.reads), scopes })
@@ -130,7 +135,8 @@ export class PolicyGuard {
 
   wrapDispatch(next: Dispatch): Dispatch {
     return call => {
-      if (!JUDGED_METHODS.has(call.method) && METHODS.has(call.method)) return next(call)
+      if (!JUDGED_METHODS.has(call.method) && (METHODS.has(call.method) || EXTENSION_METHODS.has(call.method)))
+        return next(call)
       const called = identifyCall(call)
       const verdict = this.#judgeCall(call, called)
       if (verdict.effect === 'allow') return next(call)
@@ -256,7 +262,7 @@ function selectParams({ params }: Call): unknown {
   return params?.arguments ?? params?.uri ?? params?.name
 }
 
-const NOUNS = { tools: 'tool', prompts: 'prompt', resources: 'resource' } as const
+const NOUNS = { tools: 'tool', prompts: 'prompt', resources: 'resource', skills: 'skill' } as const
 
 function formatSubject({ kind, name }: CalledSubject): string {
   return kind === undefined ? `the method ${name}` : `the ${NOUNS[kind]} "${name}"`

@@ -152,8 +152,14 @@ export class RuleIndex {
 }
 
 function isApplicable({ kinds, isFor }: PolicyRule, { kind, name, listed }: RuleSubject): boolean {
-  if (kinds !== undefined && (kind === undefined || !kinds.has(kind))) return false
+  if (kinds !== undefined && !listSubjects(kind).some(one => kinds.has(one))) return false
   return isFor === undefined || isFor(name) || (listed !== undefined && isFor(listed))
+}
+
+/** The files of a skill are resources as well. */
+function listSubjects(kind: SubjectKind | undefined): readonly SubjectKind[] {
+  if (kind === undefined) return []
+  return kind === 'skills' ? ['skills', 'resources'] : [kind]
 }
 
 function groupRules(rules: readonly PolicyRule[]): ApplicableRules {

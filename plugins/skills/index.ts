@@ -1,11 +1,23 @@
-import type { Answer, Exchange, Plugin, Upstream } from '../../src/plugin.ts'
-import { answer as createAnswer, isObject, readList, readMap, readText, refuse, RPC } from '../../src/plugin.ts'
+import type { Answer, CatalogEntry, Exchange, GatewayError, JsonObject, Plugin, Upstream } from '../../src/plugin.ts'
+import {
+  answer as createAnswer,
+  BoundedMap,
+  EXTENSION_METHODS,
+  filterObjects,
+  isObject,
+  principalKey,
+  readMap,
+  readText,
+  refuse,
+  RPC,
+  SKILLS,
+} from '../../src/plugin.ts'
+import { ERRORS, findMismatch, findSkillProblem, Manifests, skillError } from './manifests.ts'
 import { parseCursor, formatCursor, toExposedUri, toOriginalUri } from './skill-uris.ts'
 
-const EXTENSION = 'io.modelcontextprotocol/skills'
 const LIST = 'skills/list'
 const READ = 'resources/read'
-const SKILL_METHODS = [LIST, 'skills/get', 'resources/directory/read']
+const SKILL_METHODS = [...EXTENSION_METHODS].filter(([, row]) => row.extension === SKILLS).map(([method]) => method)
 const METHODS = [...SKILL_METHODS, READ]
 
 /**
@@ -14,35 +26,61 @@ const METHODS = [...SKILL_METHODS, READ]
  */
 export const skills: Plugin<undefined> = {
   name: 'skills',
-  setup({ hooks }) {
+  errors: ERRORS,
+  setup({ hooks, log, slot }) {
     const upstreams = new Map<string, Upstream>()
+    const manifests = slot.gateway(() => new Manifests())
+    const reported = slot.gateway(() => new BoundedMap<string, true>({ max: 10_000 }))
+    const report: SkillDeps['report'] = (code, upstream, uri, why) => {
+      const error = skillError(code, { uri: toExposedUri(upstream, uri), why })
+      if (!reported.has(error.message)) log.warn(error.message, { upstream, code, hint: error.hint })
+      reported.set(error.message, true)
+      return error
+    }
+    const deps = { manifests, report }
     hooks.dispatch.tap((_, upstream) => void upstreams.set(upstream.name, upstream))
     const listNames = (exchange: Exchange): string[] => {
       const skilled = [...upstreams.values()].filter(hasSkills).map(({ name }) => name)
-      return skilled.filter(name => exchange.mayUse('resources', name, ''))
+      return skilled.filter(name => exchange.mayUse('skills', name, ''))
     }
-    hooks.request.tap({ methods: SKILL_METHODS }, exchange => refuseHidden(exchange, listNames(exchange)))
+    hooks.request.tap({ methods: SKILL_METHODS }, exchange => refuseUnknown(exchange, listNames(exchange)))
     hooks.route.tap({ methods: METHODS }, exchange => {
       if (isOrdinaryRead(exchange)) return undefined
       const names = listNames(exchange)
-      return exchange.method === LIST ? routeList(exchange, names) : routeUri(exchange, names)
+      return exchange.method === LIST ? routeList(exchange, names) : routeUri(exchange, names, manifests)
+    })
+    // A file may also be read under its original URI, which the catalog routes.
+    hooks.call.tap({ methods: [READ] }, ({ exchange, upstream, params }) => {
+      const uri = readText(params, 'uri') ?? ''
+      if (exchange.entry?.kind !== 'resources' || !upstreams.has(upstream)) return
+      const skill = manifests.find(principalKey(exchange.principal), upstream, uri)
+      if (skill !== undefined || SKILL_URI.test(uri))
+        exchange.entry = exchange.judgeEntry('skills', upstream, uri, skill)
     })
     hooks.response.tap({ methods: METHODS }, (answer, exchange) => {
-      if (exchange.route?.to !== 'one' || isOrdinaryRead(exchange)) return undefined
-      const { upstream } = exchange.route
-      const source = upstreams.get(upstream)
-      if (source === undefined || !hasSkills(source)) return undefined
-      return exchange.method === LIST
-        ? convertPage(answer, exchange, upstream, listNames(exchange))
-        : convertAnswer(answer, exchange, upstream)
+      const { route, method } = exchange
+      if (route?.to !== 'one' || (method === READ && exchange.entry?.kind !== 'skills')) return undefined
+      const { upstream } = route
+      if (method === LIST) return convertPage(answer, exchange, upstream, listNames(exchange), deps)
+      return 'result' in answer ? convertAnswer(answer, exchange, upstream, deps) : undefined
     })
   },
 }
 
-type SkillRoute = ReturnType<Parameters<Parameters<Plugin['setup']>[0]['hooks']['route']['tap']>[1]>
+/** A read of such a URI is one of a skill, also if its manifest is unknown. */
+const SKILL_URI = /^skill:|\/SKILL\.md$/i
 
+type SkillRoute = ReturnType<Parameters<Parameters<Plugin['setup']>[0]['hooks']['route']['tap']>[1]>
+type RpcError = NonNullable<CatalogEntry['refusal']>
+type SkillAnswer = Extract<Answer, { readonly result: unknown }>
+
+interface SkillDeps {
+  readonly manifests: Manifests
+  /** Logs a problem once, and returns it as an error. */
+  report(code: keyof typeof ERRORS, upstream: string, uri: string, why: string): GatewayError
+}
 function hasSkills({ server }: Upstream): boolean {
-  return isObject(readMap(server, 'capabilities', 'extensions')[EXTENSION])
+  return isObject(readMap(server, 'capabilities', 'extensions')[SKILLS])
 }
 
 /** True for reads of other resources, which cost nothing more. */
@@ -50,16 +88,14 @@ function isOrdinaryRead({ method, params }: Exchange): boolean {
   return method === READ && toOriginalUri(params?.uri) === undefined
 }
 
-/** Refuses unknown cursors, and skills that the rules for resources hide. Reads are checked by the catalog. */
-function refuseHidden(exchange: Exchange, names: readonly string[]): Answer | undefined {
-  const { method, params } = exchange
+/** Refuses unknown cursors and servers. */
+function refuseUnknown({ method, params }: Exchange, names: readonly string[]): Answer | undefined {
   if (names.length === 0) return undefined
   if (method === LIST) {
     const isKnown = params?.cursor === undefined || parseCursor(params.cursor, names) !== undefined
     return isKnown ? undefined : refuse(RPC.invalidParams, 'Invalid params: unknown cursor')
   }
-  const target = findTarget(params, names)
-  if (target !== undefined && exchange.mayUse('resources', target.upstream, target.uri)) return undefined
+  if (findTarget(params, names) !== undefined) return undefined
   return refuse(RPC.invalidParams, `Resource not found: ${String(params?.uri)}`)
 }
 
@@ -82,11 +118,15 @@ function routeList({ params }: Exchange, names: readonly string[]): SkillRoute {
   return { to: 'one', upstream, params: cursor === undefined ? others : { ...others, cursor } }
 }
 
-/** Reads of original URIs are left to the catalog. */
-function routeUri({ method, params }: Exchange, names: readonly string[]): SkillRoute {
+/** Reads of original URIs are left to the catalog. The rules judge the URI, and the skill that has it. */
+function routeUri(exchange: Exchange, names: readonly string[], manifests: Manifests): SkillRoute {
+  const { method, params, principal } = exchange
   const target = method === READ ? toOriginalUri(params?.uri) : findTarget(params, names)
   if (target === undefined || !names.includes(target.upstream)) return undefined
-  return { to: 'one', upstream: target.upstream, params: { ...params, uri: target.uri } }
+  const { upstream, uri } = target
+  const skill = manifests.find(principalKey(principal), upstream, uri)
+  const entry = exchange.judgeEntry('skills', upstream, uri, skill)
+  return { to: 'one', upstream, params: { ...params, uri }, entry }
 }
 
 /** Rewrites a page's URIs, and continues with the next upstream. A failed upstream has an empty page if others follow. */
@@ -95,6 +135,7 @@ function convertPage(
   exchange: Exchange,
   upstream: string,
   names: readonly string[],
+  deps: SkillDeps,
 ): Answer | undefined {
   const following = names[names.indexOf(upstream) + 1]
   const next = following === undefined ? {} : { nextCursor: formatCursor(following) }
@@ -103,24 +144,55 @@ function convertPage(
   if (!('result' in answer)) return undefined
   const page = answer.result.value()
   const own = readText(page, 'nextCursor')
-  const visible = readList(page, 'skills').filter(skill => mayRead(exchange, upstream, skill))
-  const skills = visible.map(skill => exposeSkill(skill, upstream))
-  const put = { skills, ...(own === undefined ? next : { nextCursor: formatCursor(upstream, own) }) }
+  const visible = filterObjects(page.skills).filter(skill => checkSkill(skill, exchange, upstream, deps) === undefined)
+  const put = {
+    skills: visible.map(skill => exposeSkill(skill, upstream)),
+    ...(own === undefined ? next : { nextCursor: formatCursor(upstream, own) }),
+  }
   return { result: answer.result.edit(['skills', 'nextCursor'], put) }
 }
 
-/** Rewrites the URIs of a skill, a directory, or a file that was read under its exposed URI. */
-function convertAnswer(answer: Answer, exchange: Exchange, upstream: string): Answer | undefined {
-  const { method, params } = exchange
-  if (!('result' in answer)) return undefined
-  if (method === READ && toOriginalUri(params?.uri)?.upstream !== upstream) return undefined
-  const value = answer.result.value()
+/** Stores the manifest for later reads; returns the refusal of a skill that is invalid or that the rules hide. */
+function checkSkill(
+  skill: JsonObject,
+  exchange: Exchange,
+  upstream: string,
+  { manifests, report }: SkillDeps,
+): RpcError | undefined {
+  const uri = readText(skill, 'uri') ?? ''
+  const why = findSkillProblem(skill)
+  if (why !== undefined) return toRpcError(report('GW_SKILL_INVALID', upstream, uri, why))
+  manifests.hold(principalKey(exchange.principal), upstream, skill)
+  return exchange.judgeEntry('skills', upstream, uri, skill).refusal
+}
+
+/** Verifies a file, and rewrites the URIs of a skill, a directory, or a file that was read under its exposed URI. */
+function convertAnswer(
+  { result }: SkillAnswer,
+  exchange: Exchange,
+  upstream: string,
+  deps: SkillDeps,
+): Answer | undefined {
+  const { method, params, route, entry } = exchange
+  const value = result.value()
+  if (method === READ) {
+    const uri = route?.to === 'one' ? (readText(route.params, 'uri') ?? '') : ''
+    const why = findMismatch(entry?.value ?? {}, uri, value.contents)
+    if (why !== undefined) return { error: toRpcError(deps.report('GW_SKILL_FILE', upstream, uri, why)) }
+    if (toOriginalUri(params?.uri)?.upstream !== upstream) return undefined
+  }
+  const refusal = isObject(value.skill) ? checkSkill(value.skill, exchange, upstream, deps) : undefined
+  if (refusal !== undefined) return { error: refusal }
   const put = {
     ...('skill' in value ? { skill: exposeSkill(value.skill, upstream) } : {}),
     ...('resources' in value ? { resources: exposeVisible(value.resources, exchange, upstream) } : {}),
     ...('contents' in value ? { contents: exposeAll(value.contents, upstream) } : {}),
   }
-  return { result: answer.result.edit(Object.keys(put), put) }
+  return { result: result.edit(Object.keys(put), put) }
+}
+
+function toRpcError({ code, message, entry }: GatewayError): RpcError {
+  return { code: entry.rpc ?? RPC.internal, message, data: { code } }
 }
 
 /** Rewrites a skill and its manifest, which names every file. */
@@ -133,13 +205,11 @@ function exposeSkill(skill: unknown, upstream: string): unknown {
   }
 }
 
-function mayRead(exchange: Exchange, upstream: string, entry: unknown): boolean {
-  return exchange.mayUse('resources', upstream, readText(entry, 'uri') ?? '')
-}
-
 function exposeVisible(entries: unknown, exchange: Exchange, upstream: string): unknown {
-  const visible = Array.isArray(entries) ? entries.filter(entry => mayRead(exchange, upstream, entry)) : entries
-  return exposeAll(visible, upstream)
+  const manifest = exchange.entry?.isUnlisted === true ? undefined : exchange.entry?.value
+  const mayRead = (entry: unknown): boolean =>
+    exchange.judgeEntry('skills', upstream, readText(entry, 'uri') ?? '', manifest).refusal === undefined
+  return exposeAll(Array.isArray(entries) ? entries.filter(mayRead) : entries, upstream)
 }
 
 function exposeAll(entries: unknown, upstream: string): unknown {

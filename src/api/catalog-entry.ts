@@ -1,15 +1,15 @@
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
-import type { Kind } from '../protocol/methods.ts'
+import type { EntryKind, Kind } from '../protocol/methods.ts'
 import { LISTS } from '../protocol/methods.ts'
 import { canonicalizeUri } from '../protocol/uri.ts'
 import { repairEntry } from '../protocol/list-entry.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
-/** A tool, prompt, resource or resource template. */
+/** A tool, prompt, resource, resource template or skill. */
 export interface CatalogEntry {
-  readonly kind: Kind
+  readonly kind: EntryKind
   readonly upstream: string
   /** Name or URI at its upstream. */
   readonly original: string
@@ -81,7 +81,7 @@ function formatLabel(value: unknown, index: number): string {
 
 /** Creates an entry before any tap: tools and prompts get the upstream's prefix, URIs stay unchanged. */
 export function createEntry(
-  kind: Kind,
+  kind: EntryKind,
   upstream: string,
   original: string,
   prefix: string,
@@ -92,7 +92,7 @@ export function createEntry(
 }
 
 /** Creates an unlisted entry, for taps that decide by name. */
-export function createUnlistedEntry(kind: Kind, upstream: string, original: string, prefix: string): CatalogEntry {
+export function createUnlistedEntry(kind: EntryKind, upstream: string, original: string, prefix: string): CatalogEntry {
   const { key } = LISTS[kind]
   const value = key === 'name' ? { name: original } : { [key]: original, name: original }
   return { ...createEntry(kind, upstream, original, prefix, value), isUnlisted: true }

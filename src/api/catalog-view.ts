@@ -1,10 +1,10 @@
 import type { JsonObject } from '../protocol/json/json.ts'
-import type { Era, Kind } from '../protocol/methods.ts'
+import type { EntryKind, Era } from '../protocol/methods.ts'
 import type { Choices, Principal } from './exchange.ts'
 
 /** Catalog list viewer. */
 export interface CatalogView {
-  readonly kind: Kind
+  readonly kind: EntryKind
   readonly principal: Principal
   readonly profile?: string | undefined
 }

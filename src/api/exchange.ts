@@ -2,7 +2,7 @@ import type { TaskState } from '../protocol/era/convert.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { Era, Kind } from '../protocol/methods.ts'
+import type { EntryKind, Era, Kind } from '../protocol/methods.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 
 /** Exchange answer: result, error, input request or task. */
@@ -105,9 +105,14 @@ export interface AskWatcher {
   onProgress?(): void
 }
 
-/** Exchange destination. `params` are in the upstream's terms. */
+/** Exchange destination. `params` are in the upstream's terms; `entry` is the target if the catalog does not have it. */
 export type Route =
-  | { readonly to: 'one'; readonly upstream: string; readonly params: JsonObject | undefined }
+  | {
+      readonly to: 'one'
+      readonly upstream: string
+      readonly params: JsonObject | undefined
+      readonly entry?: CatalogEntry
+    }
   | { readonly to: 'many'; readonly upstreams: readonly string[] }
 
 /** One request until its answer. */
@@ -125,8 +130,8 @@ export interface Exchange {
   /** False if a number, such as 2^53+1, is changed by JavaScript. Absent: exact. */
   readonly hasExactNumbers?: boolean
   route: Route | undefined
-  /** Target as the catalog shows it to this caller; set once it is routed. */
-  readonly entry: CatalogEntry | undefined
+  /** Target as the rules show it to this caller; set once it is routed. A `call` tap may replace it, also by a refused one. */
+  entry: CatalogEntry | undefined
   answer: Answer | undefined
   /** The request that was answered with a task, if this exchange continues it. */
   readonly origin?: Exchange | undefined
@@ -161,7 +166,9 @@ export interface Exchange {
   /** Returns the list that this client sees; may be a few seconds old under load. */
   listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]>
   /** Checks whether rules let this caller use an upstream's entry, in a list or not; an empty name checks the upstream. */
-  mayUse(kind: Kind, upstream: string, original: string): boolean
+  mayUse(kind: EntryKind, upstream: string, original: string): boolean
+  /** Applies the `catalog` taps to an entry, described by `value` if it is known; a hidden one gets a refusal. */
+  judgeEntry(kind: EntryKind, upstream: string, original: string, value?: JsonObject): CatalogEntry
   /** Sends this request's notification before its answer. */
   emit(notification: Notification): void
   /** Open client request count. */

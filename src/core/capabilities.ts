@@ -5,7 +5,7 @@ import { isObject } from '../protocol/json/json.ts'
 import type { Graph, UpstreamNode } from './graph-types.ts'
 import { createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { UpstreamInstructions } from '../api/catalog-view.ts'
-import { isExtensionMethod, KINDS } from '../protocol/methods.ts'
+import { isExtensionMethod, KINDS, SKILLS } from '../protocol/methods.ts'
 import { readMap } from '../util/plain-data.ts'
 import { settlesWithin } from '../util/clock.ts'
 
@@ -61,9 +61,13 @@ export function findMethodOwner(graph: Graph, method: string, viewer: Viewer): s
   return nodes.length === 1 || isVisible(viewer, owner, graph) ? owner.upstream.name : undefined
 }
 
-/** The first declared upstream decides an extension's settings. */
+/** The first declared upstream decides an extension's settings; directories of skills can be read if any allows it. */
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
-  if (extensions !== undefined) merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
+  if (extensions === undefined) return
+  const own = readMap(merged, 'extensions')
+  merged.extensions = { ...extensions, ...own }
+  if (readMap(extensions, SKILLS).directoryRead === true)
+    merged.extensions = { ...extensions, ...own, [SKILLS]: { ...readMap(own, SKILLS), directoryRead: true } }
 }
 
 /** Passes experimental capabilities through only for a single upstream: with several, the target is unknown. */

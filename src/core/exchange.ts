@@ -21,7 +21,7 @@ import type {
 import type { CallTimer } from './call-timer.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/json.ts'
-import type { Kind } from '../protocol/methods.ts'
+import type { EntryKind, Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { CallRecorder } from './call-recorder.ts'
 
@@ -95,8 +95,8 @@ export interface ExchangeDeps {
   onClientReply?(exchange: Exchange, ask: Ask, reply: AskReply): void
   /** Calls a tool within an exchange; cancelled with it. Absent if calls are not possible. */
   callTool?(exchange: PipelineExchange, params: WrappedCall): Promise<Answer>
-  /** Checks an entry against the catalog's rules. Absent without a client. */
-  mayUse?(exchange: Exchange, kind: Kind, upstream: string, original: string): boolean
+  /** Applies the catalog's rules to an entry; undefined if they hide it. Absent without a client. */
+  judgeEntry?(exchange: Exchange, ...entry: Parameters<Exchange['judgeEntry']>): CatalogEntry | undefined
   /** Lists the entries shown to the client. Absent without a client. */
   listShown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
   /**
@@ -192,8 +192,17 @@ export class PipelineExchange implements Exchange {
     return this.#deps.listShown?.(this, kind) ?? Promise.resolve([])
   }
 
-  mayUse(kind: Kind, upstream: string, original: string): boolean {
-    return this.#deps.mayUse?.(this, kind, upstream, original) ?? false
+  mayUse(...entry: Parameters<Exchange['mayUse']>): boolean {
+    return this.judgeEntry(...entry).refusal === undefined
+  }
+
+  judgeEntry(kind: EntryKind, upstream: string, original: string, value?: JsonObject): CatalogEntry {
+    const entry = this.#deps.judgeEntry?.(this, kind, upstream, original, value)
+    if (entry !== undefined) return entry
+    const isLegacyRead = this.session.client.era === 'legacy' && this.method === 'resources/read'
+    const code = isLegacyRead ? RPC.legacyNoResource : RPC.invalidParams
+    const refusal = rpcError(code, `Resource not found: ${String(this.params?.uri ?? original)}`)
+    return { kind, upstream, original, exposed: original, value: value ?? {}, refusal }
   }
 
   callTool(name: string, args: JsonObject): Promise<Answer> {

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import { createUnlistedEntry } from '../api/catalog-entry.ts'
+import { createEntry, createUnlistedEntry } from '../api/catalog-entry.ts'
 import type {
   Answer,
   Call,
@@ -177,10 +177,10 @@ export class RuntimeGraph implements Graph {
       emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
       listShown: (exchange, kind) => this.#listShownEntries(exchange, kind),
-      mayUse: ({ session }, kind, upstream, original) => {
+      judgeEntry: ({ session }, kind, upstream, original, value) => {
         const { prefix = '' } = this.upstreams.get(upstream) ?? {}
-        const entry = this.catalog.applyCatalogTaps(createUnlistedEntry(kind, upstream, original, prefix), session)
-        return entry !== undefined && entry.refusal === undefined
+        const create = value === undefined ? createUnlistedEntry : createEntry
+        return this.catalog.applyCatalogTaps(create(kind, upstream, original, prefix, value ?? {}), session)
       },
       callTool: (exchange, params) => callToolWithin(exchange, params, this),
       outdated: call => getOutdatedReason(call, this),

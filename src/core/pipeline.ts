@@ -213,6 +213,8 @@ function dispatchCall(
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
   }
   graph.hooks.getRunners(exchange.method).call?.(outbound)
+  const refusal = exchange.entry?.refusal
+  if (refusal !== undefined) return Promise.resolve({ error: refusal })
   const { patience } = outbound
   return patience === undefined
     ? dispatchWithInput(outbound, node.dispatch, graph)

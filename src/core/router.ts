@@ -93,6 +93,7 @@ export class Router {
   /** Checks a plugin's route against the entries that this caller may see. */
   checkRoute(exchange: Exchange, route: Route): RouteResult {
     if (route.to === 'many') return route
+    if (route.entry !== undefined) return createRoute(route.entry, () => route.params)
     const withheld = this.#findRefusal(exchange)
     return withheld === undefined ? this.#checkSingleRoute(exchange, route) : { error: withheld }
   }
@@ -184,7 +185,7 @@ export class Router {
   }
 }
 
-function createRoute(entry: CatalogEntry, params: (original: string) => JsonObject): RouteResult {
+function createRoute(entry: CatalogEntry, params: (original: string) => JsonObject | undefined): RouteResult {
   if (entry.refusal !== undefined) return { error: entry.refusal }
   return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
 }

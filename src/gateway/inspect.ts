@@ -7,6 +7,7 @@ import { describeConfig } from '../config/index.ts'
 import { createOnlooker } from '../core/session.ts'
 import { getUpstreamStatus } from '../core/health.ts'
 import type { Graph } from '../core/graph-types.ts'
+import type { View } from '../core/catalog/view.ts'
 import type { HookName } from '../hooks/hook-table.ts'
 import { HOOKS } from '../hooks/hook-table.ts'
 import { describeEras, getOfferedEras } from '../listeners/http/listener-settings.ts'
@@ -27,13 +28,12 @@ export async function inspect(
   fetchLists = true,
 ): Promise<Inspection> {
   const { graph, plugins } = generation
-  const views = await Promise.all(
+  const loaded = await Promise.all(
     (fetchLists ? KINDS : []).map(kind =>
       graph.catalog.load(kind, createOnlooker(readOwnPackage())).catch(() => undefined),
     ),
   )
-  const entries = views.flatMap(view => view?.entries ?? [])
-  const withheld = views.flatMap(view => view?.withheld ?? [])
+  const views = loaded.filter(view => view !== undefined)
   return {
     listeners: listeners.map(({ name, type, url }) => ({
       ...{ name, type },
@@ -43,12 +43,14 @@ export async function inspect(
     ...(fetchLists ? { load: measureLoad(graph, listeners) } : {}),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
       ...getUpstreamStatus(upstream, graph),
-      offers: countEntries(upstream.name, entries),
+      offers: countEntries(upstream.name, views),
     })),
     plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
     hooks: listHookOrder(graph),
-    catalog: entries.map(createCatalogRow),
-    withheld: withheld.map(({ entry, owner }) => ({ ...createCatalogRow(entry), owner })),
+    catalog: views.flatMap(({ kind, entries }) => entries.map(entry => createCatalogRow(kind, entry))),
+    withheld: views.flatMap(({ kind, withheld }) =>
+      withheld.map(({ entry, owner }) => ({ ...createCatalogRow(kind, entry), owner })),
+    ),
     unmatched: [...generation.warnings, ...(await findUnmatchedPatterns(generation, fetchLists))],
   }
 }
@@ -80,13 +82,14 @@ export function listLimitedEras(
   return label === undefined || offered.modern === 'none' ? { eras } : { eras, label }
 }
 
-function countEntries(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
-  const counts: Partial<Record<Kind, number>> = {}
-  for (const entry of entries) if (entry.upstream === upstream) counts[entry.kind] = (counts[entry.kind] ?? 0) + 1
-  return counts
+function countEntries(upstream: string, views: readonly View[]): Partial<Record<Kind, number>> {
+  const counts = views.map(
+    ({ kind, entries }) => [kind, entries.filter(entry => entry.upstream === upstream).length] as const,
+  )
+  return Object.fromEntries(counts.filter(([, count]) => count > 0))
 }
 
-function createCatalogRow({ kind, exposed, upstream, original, value }: CatalogEntry): CatalogRow {
+function createCatalogRow(kind: Kind, { exposed, upstream, original, value }: CatalogEntry): CatalogRow {
   const description = value.description ?? value.title
   return {
     kind,

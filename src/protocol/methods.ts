@@ -83,6 +83,9 @@ export const HEADER = {
 /** List entry kinds. */
 export type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
+/** Kinds that rules judge: those of the catalog, and skills, whose lists are not merged. */
+export type EntryKind = Kind | 'skills'
+
 interface MethodRow {
   /** Eras with this method; both if absent. */
   readonly era?: Era
@@ -122,21 +125,33 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
   ['tasks/list', { to: 'owner', era: 'legacy' }],
 ])
 
-/** Extension methods that do not begin with the last part of the extension's name. */
-const EXTENSION_METHODS: Readonly<Record<string, readonly string[] | undefined>> = {
-  'io.modelcontextprotocol/skills': ['resources/directory/read'],
+/** A method of an extension. Its plugin routes it; otherwise the only upstream that announces the extension gets it. */
+interface ExtensionRow extends Pick<MethodRow, 'to' | 'target' | 'era'> {
+  readonly extension: string
+  readonly kind: EntryKind
 }
 
-/** Returns true if a method belongs to an extension, as `skills/list` to `io.modelcontextprotocol/skills`. */
+/** Extension for skills (SEP-2640). */
+export const SKILLS = 'io.modelcontextprotocol/skills'
+
+/** Known extension methods. A new extension with several upstreams adds its rows here. */
+export const EXTENSION_METHODS: ReadonlyMap<string, ExtensionRow> = new Map<string, ExtensionRow>([
+  ['skills/list', { extension: SKILLS, to: 'list', kind: 'skills' }],
+  ['skills/get', { extension: SKILLS, to: 'owner', kind: 'skills', target: 'uri' }],
+  ['resources/directory/read', { extension: SKILLS, to: 'owner', kind: 'skills', target: 'uri' }],
+])
+
+/** Returns true if a method belongs to an extension: by its row, or as `own/list` to `example.com/own`. */
 export function isExtensionMethod(extension: string, method: string): boolean {
-  const prefix = extension.slice(extension.lastIndexOf('/') + 1)
-  return method.startsWith(`${prefix}/`) || EXTENSION_METHODS[extension]?.includes(method) === true
+  const row = EXTENSION_METHODS.get(method)
+  if (row !== undefined) return row.extension === extension
+  return method.startsWith(`${extension.slice(extension.lastIndexOf('/') + 1)}/`)
 }
 
 interface ListRow {
   readonly method: string
   /** Result member with the entries. */
-  readonly member: Kind
+  readonly member: EntryKind
   /** Entry member with its identifier. */
   readonly key: 'name' | 'uri' | 'uriTemplate'
   readonly capability: 'tools' | 'prompts' | 'resources'
@@ -144,7 +159,7 @@ interface ListRow {
 }
 
 /** Methods, members and notifications for each list kind. */
-export const LISTS: Readonly<Record<Kind, ListRow>> = {
+export const LISTS: Readonly<Record<EntryKind, ListRow>> = {
   tools: {
     method: 'tools/list',
     member: 'tools',
@@ -170,6 +185,13 @@ export const LISTS: Readonly<Record<Kind, ListRow>> = {
     method: 'resources/templates/list',
     member: 'resourceTemplates',
     key: 'uriTemplate',
+    capability: 'resources',
+    changed: 'notifications/resources/list_changed',
+  },
+  skills: {
+    method: 'skills/list',
+    member: 'skills',
+    key: 'uri',
     capability: 'resources',
     changed: 'notifications/resources/list_changed',
   },

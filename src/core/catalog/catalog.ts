@@ -7,7 +7,7 @@ import { GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import { getListForm } from '../../protocol/era/adapt-entry.ts'
 import type { ParamHeader } from '../../protocol/headers.ts'
 import { parseParamHeaders } from '../../protocol/headers.ts'
-import type { Kind } from '../../protocol/methods.ts'
+import type { EntryKind, Kind } from '../../protocol/methods.ts'
 import { KINDS, LISTS, METHODS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
@@ -339,7 +339,7 @@ export class Catalog {
     return view
   }
 
-  #runCatalogTaps(entries: readonly CatalogEntry[], kind: Kind, session: ProfileViewer): readonly CatalogEntry[] {
+  #runCatalogTaps(entries: readonly CatalogEntry[], kind: EntryKind, session: ProfileViewer): readonly CatalogEntry[] {
     const { principal, profile } = session
     return this.#graph.hooks.getRunner('catalog')?.(entries, { kind, principal, profile }) ?? entries
   }

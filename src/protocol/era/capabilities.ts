@@ -1,13 +1,14 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
 import type { Era } from '../methods.ts'
+import { SKILLS } from '../methods.ts'
 import { needsTools } from './client-requests.ts'
 import { TASKS } from './convert.ts'
 
 /** MCP Apps adds no methods, only resources and `_meta`, which are forwarded from any upstream. */
 const APPS = 'io.modelcontextprotocol/ui'
 /** Extensions of several servers that pass: their targets are known. */
-const SHARED = [APPS, 'io.modelcontextprotocol/skills']
+const SHARED = [APPS, SKILLS]
 
 /** First legacy version with URL elicitation and with tools in sampling. */
 const RICH_SINCE = '2025-11-25'

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '../../src/plugin.ts'
+import { BoundedMap, canonicalizeUri, defineErrors, formatBytes, isObject, readText, RPC } from '../../src/plugin.ts'
+
+/** Limits of a skill (SEP-2640). */
+const MAX_FILES = 512
+const MAX_BYTES = 16 * 1024 * 1024
+const DIGEST = /^sha256:[0-9a-f]{64}$/
+
+export const ERRORS = {
+  GW_SKILL_FILE: {
+    text: '{uri} is withheld: {why}. Request skills/get again',
+    hint: 'If the current manifest differs as well, the server changes files of a skill without its manifest.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_SKILL_INVALID: {
+    text: 'the skill {uri} is withheld: {why}',
+    hint: 'The server must list every file of the skill with its size and SHA-256 digest, within the limits.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+} as const
+
+export const skillError = defineErrors(ERRORS)
+
+/** Manifests that servers sent to each caller, by the directory of the skill. */
+export class Manifests {
+  readonly #held = new BoundedMap<string, JsonObject>({ max: 5000, share: 1000 })
+
+  hold(caller: string, upstream: string, skill: JsonObject): void {
+    const directory = canonicalizeUri(readText(skill, 'uri') ?? '').replace(/[^/]*$/, '')
+    this.#held.set(JSON.stringify([caller, upstream, directory]), skill, caller)
+  }
+
+  /** Finds the skill that has this file or directory. */
+  find(caller: string, upstream: string, uri: string): JsonObject | undefined {
+    const path = `${canonicalizeUri(uri)}/`
+    for (let at = path.length; at > 0; at = path.lastIndexOf('/', at - 2) + 1) {
+      const skill = this.#held.get(JSON.stringify([caller, upstream, path.slice(0, at)]))
+      if (skill !== undefined) return skill
+    }
+    return undefined
+  }
+}
+
+/** Returns why a skill may not be passed on; undefined if its manifest is complete and within the limits. */
+export function findSkillProblem({ uri, resources }: JsonObject): string | undefined {
+  if (resources === 'dynamic') return undefined
+  if (!Array.isArray(resources)) return '"resources" must be a list or "dynamic"'
+  if (resources.length > MAX_FILES) return `${resources.length} files, the limit is ${MAX_FILES}`
+  const invalid = resources.findIndex(file => !isFile(file))
+  if (invalid >= 0)
+    return `resources[${invalid}] needs "uri", "size" and "digest" (sha256: and 64 lower-case hex digits)`
+  const uris = new Set(resources.map(({ uri: own }: JsonObject) => own))
+  if (uris.size < resources.length) return 'a file is listed twice'
+  if (!uris.has(uri)) return 'the manifest does not list its SKILL.md'
+  const bytes = resources.reduce<number>((sum, { size }: JsonObject) => sum + Number(size), 0)
+  return bytes > MAX_BYTES ? `${formatBytes(bytes)} of files, the limit is ${formatBytes(MAX_BYTES)}` : undefined
+}
+
+function isFile(file: unknown): boolean {
+  if (!isObject(file)) return false
+  const { uri, digest, size } = file
+  return typeof uri === 'string' && DIGEST.test(String(digest)) && Number.isSafeInteger(size) && Number(size) >= 0
+}
+
+/** Returns why contents are not those of the manifest; undefined if they are, or if the manifest is dynamic or unknown. */
+export function findMismatch({ resources }: JsonObject, uri: string, contents: unknown): string | undefined {
+  if (!Array.isArray(resources)) return undefined
+  const file = resources.find(one => canonicalizeUri(readText(one, 'uri') ?? '') === canonicalizeUri(uri)) as unknown
+  if (!isObject(file)) return 'it is not in the manifest of its skill'
+  for (const content of Array.isArray(contents) ? contents : [undefined]) {
+    const [text, blob] = [readText(content, 'text'), readText(content, 'blob')]
+    const bytes = blob === undefined ? Buffer.from(text ?? '') : Buffer.from(blob, 'base64')
+    if (bytes.length !== file.size) return `it has ${bytes.length} bytes, the manifest has ${String(file.size)}`
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+    if (digest !== file.digest) return `its digest is ${digest}, the manifest has ${String(file.digest)}`
+  }
+  return undefined
+}
