@@ -166,28 +166,40 @@ function checkSkill(
   return exchange.judgeEntry('skills', upstream, uri, skill).refusal
 }
 
-/** Verifies a file, and rewrites the URIs of a skill, a directory, or a file that was read under its exposed URI. */
+/** Returns the error for a file that differs from the manifest. */
+function checkFile(
+  value: JsonObject,
+  exchange: Exchange,
+  upstream: string,
+  { report }: SkillDeps,
+): RpcError | undefined {
+  const { route, entry } = exchange
+  const uri = route?.to === 'one' ? (readText(route.params, 'uri') ?? '') : ''
+  const why = findMismatch(entry?.value ?? {}, uri, value.contents)
+  return why === undefined ? undefined : toRpcError(report('GW_SKILL_FILE', upstream, uri, why))
+}
+
+/** Checks a skill or a file, and rewrites the URIs, unless the file was read under its original one. */
 function convertAnswer(
   { result }: SkillAnswer,
   exchange: Exchange,
   upstream: string,
   deps: SkillDeps,
 ): Answer | undefined {
-  const { method, params, route, entry } = exchange
   const value = result.value()
-  if (method === READ) {
-    const uri = route?.to === 'one' ? (readText(route.params, 'uri') ?? '') : ''
-    const why = findMismatch(entry?.value ?? {}, uri, value.contents)
-    if (why !== undefined) return { error: toRpcError(deps.report('GW_SKILL_FILE', upstream, uri, why)) }
-    if (toOriginalUri(params?.uri)?.upstream !== upstream) return undefined
+  const isRead = exchange.method === READ
+  const { skill, resources, contents } = value
+  const refusal = isRead
+    ? checkFile(value, exchange, upstream, deps)
+    : isObject(skill) && checkSkill(skill, exchange, upstream, deps)
+  if (refusal) return { error: refusal }
+  if (isRead && toOriginalUri(exchange.params?.uri)?.upstream !== upstream) return undefined
+  const exposed = {
+    skill: exposeSkill(skill, upstream),
+    resources: exposeVisible(resources, exchange, upstream),
+    contents: exposeAll(contents, upstream),
   }
-  const refusal = isObject(value.skill) ? checkSkill(value.skill, exchange, upstream, deps) : undefined
-  if (refusal !== undefined) return { error: refusal }
-  const put = {
-    ...('skill' in value ? { skill: exposeSkill(value.skill, upstream) } : {}),
-    ...('resources' in value ? { resources: exposeVisible(value.resources, exchange, upstream) } : {}),
-    ...('contents' in value ? { contents: exposeAll(value.contents, upstream) } : {}),
-  }
+  const put = Object.fromEntries(Object.entries(exposed).filter(([key]) => key in value))
   return { result: result.edit(Object.keys(put), put) }
 }
 
