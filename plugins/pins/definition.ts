@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
-import { canonicalizeJson, isObject, LISTS, readList, readText } from '../../src/plugin.ts'
+import { canonicalizeJson, filterObjects, isObject, LISTS, readList, readText } from '../../src/plugin.ts'
 
 /** Kinds whose definitions a model reads before a call. Resources change too often. */
-export const PINNED = ['tools', 'prompts', 'resourceTemplates'] as const
+export const PINNED = ['tools', 'prompts', 'resourceTemplates', 'skills'] as const
 export type PinnedKind = (typeof PINNED)[number]
 
 /** All kinds of pins, in the order of the lock file. Instructions are one definition of their own kind. */
@@ -27,6 +27,7 @@ const MEMBERS: Readonly<Record<PinnedKind, readonly string[]>> = {
   tools: ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations', 'icons'],
   prompts: ['name', 'title', 'description', 'arguments', 'icons'],
   resourceTemplates: ['uriTemplate', 'name', 'title', 'description', 'mimeType', 'annotations', 'icons'],
+  skills: ['uri', 'frontmatter', 'resources'],
 }
 
 /** Pinned members of `_meta`, which determine the UI shown to a user. */
@@ -40,9 +41,16 @@ export function isPinnedKind(kind: CatalogEntry['kind']): kind is PinnedKind {
 export function extractDefinition(kind: PinnedKind, value: JsonObject): JsonObject {
   const definition: JsonObject = {}
   for (const member of MEMBERS[kind]) if (value[member] !== undefined) definition[member] = value[member]
+  if (kind === 'skills' && Array.isArray(definition.resources)) definition.resources = sortFiles(definition.resources)
   if (Array.isArray(definition.icons)) definition.icons = definition.icons.map(hashImage)
   const meta = extractMeta(value)
   return meta === undefined ? definition : { ...definition, _meta: meta }
+}
+
+/** Files by URI: servers may list them in any order. */
+function sortFiles(files: unknown): JsonObject[] {
+  const rows = filterObjects(files).map(({ uri, digest, size }) => ({ uri, digest, size }))
+  return rows.sort((one, other) => (String(one.uri) < String(other.uri) ? -1 : 1))
 }
 
 function extractMeta({ _meta }: JsonObject): JsonObject | undefined {
@@ -60,6 +68,14 @@ function hashImage(icon: unknown): unknown {
 /** Returns the name at the upstream. */
 export function getDefinitionName(kind: PinKind, value: JsonObject): string {
   return String(value[kind === 'instructions' ? 'name' : LISTS[kind].key])
+}
+
+/** Finds the pin of a name, or the pinned skill that has this file or directory. */
+export function findPin(pins: UpstreamPins | undefined, kind: PinKind, name: string): Pin | undefined {
+  const pin = pins?.get(createPinKey(kind, name))
+  if (pin !== undefined || kind !== 'skills') return pin
+  const isWithin = (one: Pin): boolean => `${name}/`.startsWith(one.name.replace(/[^/]*$/, ''))
+  return [...(pins?.values() ?? [])].find(one => one.kind === 'skills' && isWithin(one))
 }
 
 export function createPinKey(kind: PinKind, name: string): string {

@@ -1,7 +1,15 @@
 import type { CatalogEntry, Config, JsonObject } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
 import type { PinKind, PinnedKind } from './definition.ts'
-import { createInstructions, createPinKey, extractDefinition, hashValue, isPinnedKind } from './definition.ts'
+import {
+  createInstructions,
+  createPinKey,
+  extractDefinition,
+  findPin,
+  getDefinitionName,
+  hashValue,
+  isPinnedKind,
+} from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { Lock } from './lock-file.ts'
 
@@ -27,6 +35,7 @@ const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {
   tools: 'tool',
   prompts: 'prompt',
   resourceTemplates: 'resource template',
+  skills: 'skill',
 }
 
 /** One upstream's instructions. */
@@ -67,9 +76,11 @@ export class PinJudge {
     if (cached !== undefined) return cached
     if (entry.isUnlisted === true) return this.#judgeUnlisted(entry, kind, mode)
     const hash = this.#hash(entry, kind)
-    const { upstream, original: name } = entry
+    const { upstream } = entry
+    // The entry of a file has the definition of its skill.
+    const name = kind === 'skills' ? getDefinitionName(kind, entry.value) : entry.original
     const status = this.#compare(upstream, kind, name, hash)
-    this.#last.set(createEntryKey(entry), status)
+    this.#last.set(createEntryKey(entry, name), status)
     const judged = markEntry(entry, status, mode)
     const isWithheld = judged.refusal !== undefined
     if (status !== 'same') this.#deps.onDrift({ status, upstream, what: kind, name, hash, isWithheld })
@@ -121,10 +132,13 @@ export class PinJudge {
 
   /** Judges a name that is in no list by its latest status, so that guessing a name bypasses nothing. */
   #judgeUnlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
-    const status = this.#last.get(createEntryKey(entry))
-    if (status !== undefined) return markEntry(entry, status, mode)
-    const isAccepted = this.#deps.lock?.get(entry.upstream)?.has(createPinKey(kind, entry.original)) === true
-    return isAccepted ? entry : markEntry(entry, 'new', mode)
+    const pin = findPin(this.#deps.lock?.get(entry.upstream), kind, entry.original)
+    const status = this.#last.get(createEntryKey(entry, pin?.name))
+    // Without a manifest, files of a skill are verified by the accepted one.
+    const verifies = kind === 'skills' && pin !== undefined && shouldWithhold(mode, 'changed')
+    const known = verifies ? { ...entry, value: pin.definition } : entry
+    if (status !== undefined) return markEntry(known, status, mode)
+    return pin === undefined ? markEntry(entry, 'new', mode) : known
   }
 }
 
@@ -146,8 +160,8 @@ function markEntry(entry: CatalogEntry, status: Status, mode: Mode): CatalogEntr
   return { ...judged, refusal: { code: row.rpc ?? 0, message, data: { code, reason } } }
 }
 
-function createEntryKey({ upstream, kind, original }: CatalogEntry): string {
-  return JSON.stringify([upstream, kind, original])
+function createEntryKey({ upstream, kind, original }: CatalogEntry, name = original): string {
+  return JSON.stringify([upstream, kind, name])
 }
 
 /** Lists each pinned upstream's mode. */

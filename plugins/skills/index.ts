@@ -19,6 +19,7 @@ const LIST = 'skills/list'
 const READ = 'resources/read'
 const SKILL_METHODS = [...EXTENSION_METHODS].filter(([, row]) => row.extension === SKILLS).map(([method]) => method)
 const METHODS = [...SKILL_METHODS, READ]
+const SECTIONS = ['skills', 'tools', 'prompts'] as const
 
 /**
  * Serves the skills of all upstreams (SEP-2640). A skill is identified by its server and URI, so clients see
@@ -41,7 +42,8 @@ export const skills: Plugin<undefined> = {
     hooks.dispatch.tap((_, upstream) => void upstreams.set(upstream.name, upstream))
     const listNames = (exchange: Exchange): string[] => {
       const skilled = [...upstreams.values()].filter(hasSkills).map(({ name }) => name)
-      return skilled.filter(name => exchange.mayUse('skills', name, ''))
+      // Rules that hide a whole server hide every kind.
+      return skilled.filter(name => SECTIONS.some(kind => exchange.mayUse(kind, name, '')))
     }
     hooks.request.tap({ methods: SKILL_METHODS }, exchange => refuseUnknown(exchange, listNames(exchange)))
     hooks.route.tap({ methods: METHODS }, exchange => {

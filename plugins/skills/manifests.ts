@@ -46,6 +46,7 @@ export class Manifests {
 
 /** Returns why a skill may not be passed on; undefined if its manifest is complete and within the limits. */
 export function findSkillProblem({ uri, resources }: JsonObject): string | undefined {
+  if (typeof uri !== 'string') return '"uri" is missing'
   if (resources === 'dynamic') return undefined
   if (!Array.isArray(resources)) return '"resources" must be a list or "dynamic"'
   if (resources.length > MAX_FILES) return `${resources.length} files, the limit is ${MAX_FILES}`

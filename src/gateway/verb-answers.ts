@@ -1,8 +1,11 @@
-import { gatewayError, getOwnerProblem } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage, getOwnerProblem } from '../errors/errors.ts'
+import type { Session } from '../api/index.ts'
+import { createListCall, fetchList } from '../core/catalog/fetch-lists.ts'
 import { createOnlooker } from '../core/session.ts'
 import type { Graph, UpstreamNode } from '../core/graph-types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import type { Kind } from '../protocol/methods.ts'
+import { filterObjects } from '../protocol/json/json.ts'
+import type { EntryKind } from '../protocol/methods.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { readOwnPackage } from '../util/version.ts'
 import type { KnownEntry } from '../core/catalog/catalog.ts'
@@ -16,9 +19,9 @@ interface ServerDefinitions {
   readonly server: JsonObject
   readonly instructions?: string
   /** Entries by kind; without kinds that it cannot list. */
-  readonly lists: Readonly<Partial<Record<Kind, readonly JsonObject[]>>>
+  readonly lists: Readonly<Partial<Record<EntryKind, readonly JsonObject[]>>>
   /** Why a list is missing or outdated, by kind. */
-  readonly troubles?: Readonly<Partial<Record<Kind, string>>>
+  readonly troubles?: Readonly<Partial<Record<EntryKind, string>>>
 }
 
 /**
@@ -37,15 +40,33 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
   const parts = await Promise.all(
     KINDS.map(async kind => [kind, await graph.catalog.getList(name, kind, session)] as const),
   )
-  const troubles = graph.catalog.getListProblems(name)
+  const skills = await fetchSkills(node, graph, session)
+  const troubles = { ...graph.catalog.getListProblems(name), ...('why' in skills ? { skills: skills.why } : {}) }
   return {
     upstream: name,
     server: { ...server.info },
     ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
-    lists: Object.fromEntries(
-      parts.flatMap(([kind, part]) => (part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]])),
-    ),
-    ...(troubles === undefined ? {} : { troubles }),
+    lists: {
+      ...Object.fromEntries(
+        parts.flatMap(([kind, part]) => (part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]])),
+      ),
+      ...('list' in skills ? { skills: skills.list } : {}),
+    },
+    ...(Object.keys(troubles).length === 0 ? {} : { troubles }),
+  }
+}
+
+/** The catalog does not store skills. */
+async function fetchSkills(
+  node: UpstreamNode,
+  graph: Graph,
+  session: Session,
+): Promise<{ readonly list?: JsonObject[] } | { readonly why: string }> {
+  try {
+    const pages = await fetchList(graph, node, 'skills', session, createListCall(graph, node, 'skills', session))
+    return pages === undefined ? {} : { list: pages.flatMap(page => filterObjects(page.value().skills)) }
+  } catch (error) {
+    return { why: getErrorMessage(error) }
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Exchange, Session } from '../../api/index.ts'
 import type { GatewayError } from '../../errors/errors.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Kind } from '../../protocol/methods.ts'
-import { LISTS } from '../../protocol/methods.ts'
+import type { EntryKind, Kind } from '../../protocol/methods.ts'
+import { LISTS, SKILLS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
+import { readMap } from '../../util/plain-data.ts'
 import { createCannotAskReply } from '../client-request.ts'
 import type { ExchangeDeps } from '../exchange.ts'
 import { PipelineCall, PipelineExchange } from '../exchange.ts'
@@ -25,7 +26,7 @@ export function lacksKind(node: UpstreamNode, kind: Kind): boolean {
 export function createListCall(
   graph: Graph,
   node: UpstreamNode,
-  kind: Kind,
+  kind: EntryKind,
   session: Session,
   cursor?: string,
 ): PipelineCall {
@@ -44,7 +45,7 @@ export function createListCall(
 export async function fetchList(
   graph: Graph,
   node: UpstreamNode,
-  kind: Kind,
+  kind: EntryKind,
   session: Session,
   first: PipelineCall,
 ): Promise<Payload[] | undefined> {
@@ -67,14 +68,15 @@ async function waitUntilReady({ grace }: Graph, { upstream }: UpstreamNode): Pro
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why, detail: upstream.problemDetail })
 }
 
-function offersKind(node: UpstreamNode, kind: Kind): boolean {
-  return node.upstream.server?.capabilities[LISTS[kind].capability] !== undefined
+function offersKind({ upstream: { server } }: UpstreamNode, kind: EntryKind): boolean {
+  if (kind === 'skills') return readMap(server, 'capabilities', 'extensions')[SKILLS] !== undefined
+  return server?.capabilities[LISTS[kind].capability] !== undefined
 }
 
 async function fetchPages(
   graph: Graph,
   node: UpstreamNode,
-  kind: Kind,
+  kind: EntryKind,
   session: Session,
   first: PipelineCall,
 ): Promise<Payload[]> {

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { createPins } from '../../../../plugins/pins/definition.ts'
+import { writeLock } from '../../../../plugins/pins/lock-file.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+
+const CAPABILITIES = { extensions: { 'io.modelcontextprotocol/skills': {} } }
+
+function createSkill(name: string, files: Readonly<Record<string, string>>): JsonObject {
+  const resources = Object.entries(files).map(([file, text]) => ({
+    uri: `skill://${name}/${file}`,
+    digest: `sha256:${createHash('sha256').update(text).digest('hex')}`,
+    size: Buffer.byteLength(text),
+  }))
+  return { uri: `skill://${name}/SKILL.md`, frontmatter: { name, description: 'x' }, resources }
+}
+
+const ACCEPTED = createSkill('refunds', { 'SKILL.md': 'good', 'run.sh': 'echo ok' })
+const CHANGED = createSkill('refunds', { 'SKILL.md': 'good', 'run.sh': 'rm -rf /' })
+const NEW = createSkill('extra', { 'SKILL.md': 'more' })
+
+async function serve(t: TestContext, mode: string, skills: JsonObject[]) {
+  const directory = mkdtempSync(join(tmpdir(), 'pins-'))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
+  writeLock(join(directory, 'gateway.lock'), new Map([['crm', createPins({ lists: { skills: [ACCEPTED] } })]]))
+  const resources = {
+    'skill://refunds/SKILL.md': 'good',
+    'skill://refunds/run.sh': 'rm -rf /',
+    'skill://extra/SKILL.md': 'more',
+  }
+  const crm = closeAfter(t, await testUpstream({ capabilities: CAPABILITIES, resources }))
+  const page = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+  crm.offer.methods.set('skills/list', () => ({ ...page, skills }))
+  crm.offer.methods.set('skills/get', ({ uri }) => ({ ...page, skill: skills.find(one => one.uri === uri) }))
+  const options = { upstreams: { crm }, directory, config: { cache: false, pins: mode } }
+  const gateway = closeAfter(t, await testGateway(options))
+  const client = closeAfter(t, await testClient(gateway))
+  const ask = async (method: string, uri?: string) => {
+    const { result, error } = await client.request(method, uri === undefined ? {} : { uri })
+    return error === undefined ? JSON.stringify(result) : String((error.data as JsonObject | undefined)?.code)
+  }
+  return { gateway, ask }
+}
+
+test('a skill with a changed file is not listed, and neither its manifest nor any of its files is passed on', async t => {
+  const { ask } = await serve(t, 'withhold', [CHANGED, NEW])
+
+  // Before anything was listed: by the accepted digests.
+  assert.equal(await ask('resources/read', 'skill://crm/refunds/run.sh'), 'GW_SKILL_FILE')
+  assert.equal(await ask('resources/read', 'skill://refunds/run.sh'), 'GW_SKILL_FILE')
+  assert.match(await ask('resources/read', 'skill://crm/refunds/SKILL.md'), /good/)
+  assert.equal(await ask('skills/get', 'skill://crm/refunds/SKILL.md'), 'GW_DEFINITION_CHANGED')
+  const list = await ask('skills/list')
+  assert.doesNotMatch(list, /refunds/)
+  assert.match(list, /skill:\/\/crm\/extra/)
+  for (const uri of ['skill://crm/refunds/SKILL.md', 'skill://crm/refunds/run.sh', 'skill://refunds/run.sh'])
+    assert.equal(await ask('resources/read', uri), 'GW_DEFINITION_CHANGED', uri)
+  assert.match(await ask('resources/read', 'skill://crm/extra/SKILL.md'), /more/)
+})
+
+test('in mode strict a new skill is withheld with its files, and an accepted one is served', async t => {
+  const { ask } = await serve(t, 'strict', [ACCEPTED, NEW])
+
+  assert.equal(await ask('resources/read', 'skill://crm/extra/SKILL.md'), 'GW_DEFINITION_NEW')
+  assert.match(await ask('skills/list'), /skill:\/\/crm\/refunds/)
+  assert.doesNotMatch(await ask('skills/list'), /extra/)
+  assert.equal(await ask('skills/get', 'skill://crm/extra/SKILL.md'), 'GW_DEFINITION_NEW')
+  assert.equal(await ask('resources/read', 'skill://extra/SKILL.md'), 'GW_DEFINITION_NEW')
+  assert.match(await ask('resources/read', 'skill://crm/refunds/SKILL.md'), /good/)
+})
+
+test('the definitions of a server have its skills, whose hash does not depend on the order of their files', async t => {
+  const { gateway } = await serve(t, 'off', [ACCEPTED])
+  const described = await gateway.gateway.control('upstream.definitions', { upstream: 'crm' })
+  const [pin] = [...createPins(described).values()].filter(({ kind }) => kind === 'skills')
+  const files = [...(ACCEPTED.resources as JsonObject[])].reverse()
+  const [other] = createPins({ lists: { skills: [{ ...ACCEPTED, resources: files }] } }).values()
+
+  assert.equal(pin?.name, 'skill://refunds/SKILL.md')
+  assert.equal(pin.hash, other?.hash)
+})

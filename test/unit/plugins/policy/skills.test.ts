@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
+
+const CAPABILITIES = { extensions: { 'io.modelcontextprotocol/skills': {} } }
+
+async function createClient(t: Parameters<typeof closeAfter>[0], config: object) {
+  const skills = ['open', 'secret'].map(name => ({
+    uri: `skill://${name}/SKILL.md`,
+    frontmatter: { name, description: 'x' },
+    resources: 'dynamic',
+  }))
+  const page = { ttlMs: 0, cacheScope: 'private' }
+  const crm = closeAfter(
+    t,
+    await testUpstream({
+      capabilities: CAPABILITIES,
+      resources: {
+        ...{ 'skill://open/SKILL.md': 'open text', 'skill://secret/SKILL.md': 'secret text' },
+        ...{ 'skill://secret/sub/a.md': 'secret file', 'memo://1': 'a memo' },
+      },
+      methods: {
+        'skills/list': () => ({ ...page, skills }),
+        'skills/get': ({ uri }) => ({ ...page, skill: skills.find(one => one.uri === uri) }),
+      },
+    }),
+  )
+  const git = closeAfter(
+    t,
+    await testUpstream({ capabilities: CAPABILITIES, methods: { 'skills/list': () => ({ ...page, skills: [] }) } }),
+  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { crm, git }, config: { cache: false, ...config } }))
+  const client = closeAfter(t, await testClient(gateway))
+  return async (method: string, uri?: string) => {
+    const { result, error } = await client.request(method, uri === undefined ? {} : { uri })
+    return JSON.stringify(result ?? error)
+  }
+}
+
+test('a rule about a skill hides it, and refuses its manifest and its files under every URI', async t => {
+  const ask = await createClient(t, { policy: { deny: ['skill.name == "secret" && upstream.name == "crm"'] } })
+
+  // Whether the manifest is known or not.
+  for (const _ of ['unknown', 'known']) {
+    for (const uri of ['skill://crm/secret/SKILL.md', 'skill://crm/secret/sub/a.md', 'skill://secret/SKILL.md'])
+      assert.match(await ask('resources/read', uri), /-32602|not allowed/, uri)
+    assert.match(await ask('skills/get', 'skill://crm/secret/SKILL.md'), /-32602|not allowed/)
+    assert.match(await ask('resources/read', 'memo://1'), /a memo/)
+    const list = await ask('skills/list')
+    assert.match(list, /crm\/open/)
+    assert.doesNotMatch(list, /secret/)
+  }
+  assert.match(await ask('resources/read', 'skill://secret/sub/a.md'), /-32602|not allowed/)
+  assert.match(await ask('resources/read', 'skill://crm/open/SKILL.md'), /open text/)
+})
+
+test('a rule that allows one skill allows its list entry, its manifest and its files, and nothing else', async t => {
+  const ask = await createClient(t, { policy: { allow: ['skill.name == "open"'] } })
+
+  const list = await ask('skills/list')
+  assert.match(list, /crm\/open/)
+  assert.doesNotMatch(list, /secret/)
+  assert.match(await ask('skills/get', 'skill://crm/open/SKILL.md'), /crm\/open/)
+  assert.match(await ask('resources/read', 'skill://crm/open/SKILL.md'), /open text/)
+  assert.doesNotMatch(await ask('resources/read', 'skill://crm/secret/SKILL.md'), /text/)
+  assert.doesNotMatch(await ask('resources/read', 'memo://1'), /a memo/)
+})
+
+test('rules about resources apply to skills and their files as before', async t => {
+  const ask = await createClient(t, { policy: { deny: ['resource.original.startsWith("skill://secret/")'] } })
+
+  assert.doesNotMatch(await ask('skills/list'), /secret/)
+  assert.doesNotMatch(await ask('resources/read', 'skill://crm/secret/sub/a.md'), /secret file/)
+  assert.match(await ask('resources/read', 'skill://crm/open/SKILL.md'), /open text/)
+})
+
+test('filters that allow some resources leave the skills that they match', async t => {
+  const ask = await createClient(t, { filters: { resources: { allow: ['skill://open/**'] } } })
+
+  const list = await ask('skills/list')
+  assert.match(list, /crm\/open/)
+  assert.doesNotMatch(list, /secret/)
+})
