@@ -28,6 +28,7 @@ const SECTIONS = ['skills', 'tools', 'prompts'] as const
 export const skills: Plugin<undefined> = {
   name: 'skills',
   errors: ERRORS,
+  commands: () => import('./commands.ts'),
   setup({ hooks, log, slot }) {
     const upstreams = new Map<string, Upstream>()
     const manifests = slot.gateway(() => new Manifests())

@@ -1,0 +1,108 @@
+import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import {
+  escapeInvisible,
+  filterObjects,
+  formatBytes,
+  gatewayError,
+  isObject,
+  readText,
+  readValue,
+  suggestHint,
+  toOneLine,
+} from '../../src/plugin.ts'
+
+const MAX_PAGES = 1000
+
+export const commands: PluginCommands = {
+  skills: {
+    summary: 'List the skills of all servers.',
+    description: 'Lists them as an unauthenticated client does. Uses the running gateway, or starts one temporarily.',
+    examples: ['gateway skills', 'gateway skills --json'],
+    gateway: 'any',
+    async run(call) {
+      const skills = await call.withGateway('whole', async ask => (await fetchSkills(ask)).map(describeSkill))
+      call.print({ skills }, () => {
+        if (skills.length === 0) return [call.out.paint('dim', 'no skills')]
+        const rows = skills.map(({ name, upstream, files, bytes, uri, description }) => {
+          const size = files === undefined ? 'dynamic' : `${files} files, ${formatBytes(bytes)}`
+          return [name, upstream, size, uri, description].map(toCell)
+        })
+        return call.table([['NAME', 'SERVER', 'SIZE', 'URI', 'DESCRIPTION'], ...rows])
+      })
+    },
+  },
+  'skills show': {
+    summary: 'Show the files and the text of one skill.',
+    description: 'Invisible characters are shown as \\u….',
+    examples: ['gateway skills show skill://crm/refunds/SKILL.md'],
+    gateway: 'any',
+    args: { uri: { required: true, description: 'Its URI, as in "gateway skills".' } },
+    run: call => call.withGateway('whole', ask => showSkill(call, ask)),
+  },
+}
+
+type Ask = Parameters<Parameters<CommandCall['withGateway']>[1]>[0]
+
+async function fetchSkills(ask: Ask): Promise<JsonObject[]> {
+  // Waits until the servers have started.
+  await ask('listing')
+  const skills: JsonObject[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const params = cursor === undefined ? {} : { cursor }
+    const { result, error } = await ask('client.request', { method: 'skills/list', params })
+    // Without any skills no server has the method.
+    if (error !== undefined && page > 0)
+      throw gatewayError('GW_USAGE', { what: `skills/list failed: ${readMessage(error)}` })
+    skills.push(...filterObjects(isObject(result) ? result.skills : []))
+    cursor = readText(result, 'nextCursor')
+    if (cursor === undefined) break
+  }
+  return skills
+}
+
+function readMessage(error: unknown): string {
+  return toOneLine(readText(error, 'message') ?? 'no answer')
+}
+
+function describeSkill(skill: JsonObject) {
+  const uri = readText(skill, 'uri') ?? ''
+  const files = Array.isArray(skill.resources) ? filterObjects(skill.resources) : undefined
+  return {
+    uri,
+    upstream: uri.split('/')[2] ?? '',
+    name: readText(skill, 'frontmatter', 'name') ?? '',
+    description: readText(skill, 'frontmatter', 'description') ?? '',
+    files: files?.length,
+    bytes: (files ?? []).reduce((sum, { size }) => sum + Number(size), 0),
+  }
+}
+
+async function showSkill(call: CommandCall, ask: Ask): Promise<void> {
+  const uri = call.args.uri ?? ''
+  const skills = await fetchSkills(ask)
+  const request = (method: string): Promise<JsonObject> => ask('client.request', { method, params: { uri } })
+  // A server need not list all its skills.
+  const skill = skills.find(one => one.uri === uri) ?? readValue(await request('skills/get'), 'result', 'skill')
+  if (!isObject(skill)) {
+    const hint = suggestHint(
+      uri,
+      skills.map(one => String(one.uri)),
+    )
+    const what = `unknown skill "${toOneLine(uri)}"${hint || ' – run "gateway skills" to list all'}`
+    throw gatewayError('GW_USAGE', { what })
+  }
+  const answer = await request('resources/read')
+  const [content] = filterObjects(readValue(answer, 'result', 'contents'))
+  if (content === undefined) throw gatewayError('GW_USAGE', { what: readMessage(answer.error) })
+  call.print({ skill, text: content.text }, () => [
+    ...call.table(
+      filterObjects(skill.resources).map(file => [file.uri, `${String(file.size)} B`, file.digest].map(toCell)),
+    ),
+    ...escapeInvisible(String(content.text)).split('\n'),
+  ])
+}
+
+function toCell(value: unknown): string {
+  return toOneLine(String(value))
+}
