@@ -1,6 +1,16 @@
-import type { Answer, CatalogEntry, Exchange, GatewayError, JsonObject, Plugin, Upstream } from '../../src/plugin.ts'
+import type {
+  Answer,
+  CatalogEntry,
+  Exchange,
+  GatewayError,
+  JsonObject,
+  Plugin,
+  Report,
+  Upstream,
+} from '../../src/plugin.ts'
 import {
   answer as createAnswer,
+  appendPointer,
   BoundedMap,
   EXTENSION_METHODS,
   filterObjects,
@@ -27,9 +37,19 @@ const SECTIONS = ['skills', 'tools', 'prompts'] as const
  */
 export const skills: Plugin<undefined> = {
   name: 'skills',
+  claims: { upstream: ['skills'], makesUpstreams: true, always: true },
   errors: ERRORS,
+  sharesState: true,
+  check: checkSources,
   commands: () => import('./commands.ts'),
-  setup({ hooks, log, slot }) {
+  async setup(api) {
+    const { hooks, log, slot, config } = api
+    if (Object.values(config.upstreams).some(({ type }) => type === 'skills')) {
+      const { LocalSkillsUpstream } = await import('./local-skills.ts')
+      hooks.createUpstream
+        .for('skills')
+        .tap((spec, context) => (spec.type === 'skills' ? new LocalSkillsUpstream(spec, context, api) : undefined))
+    }
     const upstreams = new Map<string, Upstream>()
     const manifests = slot.gateway(() => new Manifests())
     const reported = slot.gateway(() => new BoundedMap<string, true>({ max: 10_000 }))
@@ -68,6 +88,21 @@ export const skills: Plugin<undefined> = {
       return 'result' in answer ? convertAnswer(answer, exchange, upstream, deps) : undefined
     })
   },
+}
+
+/** Reports local skills without a source, or with two. */
+function checkSources(config: unknown, report: Report): void {
+  for (const [name, spec] of Object.entries(readMap(config, 'upstreams'))) {
+    if (readText(spec, 'type') !== 'skills') continue
+    const { dir, git, ref, builtin } = readMap(spec, 'skills')
+    const isOne = [git ?? dir, builtin].filter(source => source !== undefined).length === 1
+    if (isOne && (ref === undefined || git !== undefined)) continue
+    report({
+      pointer: `${appendPointer('/upstreams', name)}/skills`,
+      message: isOne ? '"ref" needs "git"' : 'needs exactly one of "dir", "git" and "builtin"',
+      hint: 'such as skills: { dir: ./skills }',
+    })
+  }
 }
 
 /** A read of such a URI is one of a skill, also if its manifest is unknown. */

@@ -49,15 +49,21 @@ export function findSkillProblem({ uri, resources }: JsonObject): string | undef
   if (typeof uri !== 'string') return '"uri" is missing'
   if (resources === 'dynamic') return undefined
   if (!Array.isArray(resources)) return '"resources" must be a list or "dynamic"'
-  if (resources.length > MAX_FILES) return `${resources.length} files, the limit is ${MAX_FILES}`
   const invalid = resources.findIndex(file => !isFile(file))
   if (invalid >= 0)
     return `resources[${invalid}] needs "uri", "size" and "digest" (sha256: and 64 lower-case hex digits)`
   const uris = new Set(resources.map(({ uri: own }: JsonObject) => own))
   if (uris.size < resources.length) return 'a file is listed twice'
   if (!uris.has(uri)) return 'the manifest does not list its SKILL.md'
-  const bytes = resources.reduce<number>((sum, { size }: JsonObject) => sum + Number(size), 0)
-  return bytes > MAX_BYTES ? `${formatBytes(bytes)} of files, the limit is ${formatBytes(MAX_BYTES)}` : undefined
+  return findLimitProblem(
+    resources.length,
+    resources.reduce<number>((sum, { size }: JsonObject) => sum + Number(size), 0),
+  )
+}
+
+export function findLimitProblem(files: number, bytes: number): string | undefined {
+  if (files > MAX_FILES) return `${files} files, the limit is ${MAX_FILES}`
+  return bytes > MAX_BYTES ? `${bytes} bytes in its files, the limit is ${formatBytes(MAX_BYTES)}` : undefined
 }
 
 function isFile(file: unknown): boolean {

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
+
+const TEXT = '---\nname: refunds\ndescription: How to refund.\nmetadata: { team: crm }\n---\nAsk first.\n'
+const PNG = Buffer.from([0x89, 0x50, 0xff, 0x00])
+
+function createDirectory(t: TestContext, files: Readonly<Record<string, string | Buffer>> = {}): string {
+  const directory = mkdtempSync(join(tmpdir(), 'skills-'))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true })
+    writeFileSync(join(directory, name), content)
+  }
+  return directory
+}
+
+async function serve(t: TestContext, directory: string, skills: JsonObject) {
+  const config = { upstreams: { own: { type: 'skills', skills } } }
+  const gateway = closeAfter(t, await testGateway({ directory, config }))
+  const client = closeAfter(t, await testClient(gateway))
+  const ask = async (method: string, uri?: string) => {
+    const { result, error } = await client.request(method, uri === undefined ? {} : { uri })
+    return (error ?? result) as JsonObject
+  }
+  return { ask, gateway }
+}
+
+test('each directory with a valid SKILL.md is served with its files, which pass the digest check', async t => {
+  const directory = createDirectory(t, {
+    'skills/refunds/SKILL.md': TEXT,
+    'skills/refunds/assets/a b.png': PNG,
+    'skills/team/deploy/SKILL.md': TEXT.replace('refunds', 'deploy'),
+    'skills/other/SKILL.md': TEXT,
+    'skills/plain/SKILL.md': 'no frontmatter',
+  })
+  const { ask, gateway } = await serve(t, directory, { dir: './skills' })
+
+  const { skills } = (await ask('skills/list')) as { skills: JsonObject[] }
+  assert.deepEqual(
+    skills.map(({ uri }) => uri),
+    ['skill://own/refunds/SKILL.md', 'skill://own/team/deploy/SKILL.md'],
+  )
+  assert.deepEqual(skills[0]?.frontmatter, {
+    ...{ name: 'refunds', description: 'How to refund.' },
+    metadata: { team: 'crm' },
+  })
+  const file = 'skill://own/refunds/assets/a%20b.png'
+  assert.deepEqual(await ask('resources/read', file).then(({ contents }) => contents), [
+    { uri: file, blob: PNG.toString('base64') },
+  ])
+  assert.match(JSON.stringify(await ask('resources/read', 'skill://own/refunds/SKILL.md')), /Ask first/)
+  assert.match(JSON.stringify(await ask('resources/directory/read', 'skill://own/refunds')), /inode\/directory/)
+  assert.match(JSON.stringify(await ask('resources/list')), /skill:\/\/team\/deploy\/SKILL\.md/)
+  const warnings = JSON.stringify(gateway.log.filter(({ level }) => level === 'warn'))
+  assert.match(warnings, /other.SKILL\.md: .*name/)
+  assert.match(warnings, /plain.SKILL\.md: it has no frontmatter/)
+})
+
+test('a changed file is served with its new digest once the manifest was requested again', async t => {
+  const directory = createDirectory(t, { 'refunds/SKILL.md': TEXT })
+  const { ask } = await serve(t, directory, { dir: '.' })
+  await ask('skills/list')
+  writeFileSync(join(directory, 'refunds/SKILL.md'), `${TEXT}More.\n`)
+  const uri = 'skill://own/refunds/SKILL.md'
+
+  assert.match(JSON.stringify(await ask('resources/read', uri)), /GW_SKILL_FILE/)
+  await ask('skills/get', uri)
+  assert.match(JSON.stringify(await ask('resources/read', uri)), /More/)
+})
+
+test('no file outside the directory can be read, neither through a link nor through dots', async t => {
+  const directory = createDirectory(t, { 'skills/refunds/SKILL.md': TEXT, secret: 'secret' })
+  symlinkSync(join(directory, 'secret'), join(directory, 'skills/refunds/link'))
+  symlinkSync(directory, join(directory, 'skills/refunds/up'))
+  const { ask } = await serve(t, directory, { dir: 'skills' })
+
+  for (const path of ['link', 'up/secret', '../../secret', '%2e%2e/%2e%2e/secret', '..%2f..%2fsecret'])
+    assert.doesNotMatch(JSON.stringify(await ask('resources/read', `skill://own/refunds/${path}`)), /"secret"/, path)
+  assert.doesNotMatch(JSON.stringify(await ask('skills/list')), /link|up/)
+})
+
+test('skills of a repository are cloned at a tag, and an earlier clone is used when it is not reachable', async t => {
+  const directory = createDirectory(t, { 'repo/skills/refunds/SKILL.md': TEXT })
+  const repository = join(directory, 'repo')
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd: repository })
+  git('init', '--quiet')
+  git('add', '.')
+  git('commit', '--quiet', '-m', 'x')
+  git('tag', 'v1')
+  const source = { git: `file://${repository}`, ref: 'v1', dir: 'skills' }
+  const list = async () => {
+    const config = { state: { directory: './state' }, upstreams: { own: { type: 'skills', skills: source } } }
+    const gateway = closeAfter(t, await testGateway({ directory, config }))
+    const client = closeAfter(t, await testClient(gateway))
+    return { text: JSON.stringify(await client.request('skills/list')), log: JSON.stringify(gateway.log) }
+  }
+
+  assert.match((await list()).text, /refunds/)
+  rmSync(repository, { recursive: true })
+  const { text, log } = await list()
+  assert.match(text, /refunds/)
+  assert.match(log, /using the earlier one/)
+})
+
+test('the skill of this package is served', async t => {
+  const { ask } = await serve(t, createDirectory(t), { builtin: true })
+
+  assert.match(JSON.stringify(await ask('skills/list')), /skill:\/\/own\/tapgate\/SKILL\.md/)
+  const { contents } = (await ask('resources/read', 'skill://own/tapgate/SKILL.md')) as { contents: JsonObject[] }
+  assert.equal(contents[0]?.text, readFileSync(new URL('../../../skills/tapgate/SKILL.md', import.meta.url), 'utf8'))
+})
+
+test('a source that is missing, or not exactly one, is an error that names it', async t => {
+  const directory = createDirectory(t)
+  for (const skills of [{}, { dir: '.', builtin: true }, { dir: '.', ref: 'v1' }])
+    await assert.rejects(serve(t, directory, skills), (error: { fields?: unknown }) =>
+      /exactly one|needs \\"git/.test(JSON.stringify(error.fields)),
+    )
+  const { ask } = await serve(t, directory, { dir: './missing' })
+  assert.match(JSON.stringify(await ask('skills/list')), /missing.* not found.*GW_UPSTREAM_DOWN/)
+})
