@@ -7,6 +7,7 @@ import {
   isObject,
   readText,
   readValue,
+  RPC,
   suggestHint,
   toOneLine,
 } from '../../src/plugin.ts'
@@ -23,11 +24,10 @@ export const commands: PluginCommands = {
       const skills = await call.withGateway('whole', async ask => (await fetchSkills(ask)).map(describeSkill))
       call.print({ skills }, () => {
         if (skills.length === 0) return [call.out.paint('dim', 'no skills')]
-        const rows = skills.map(({ name, upstream, files, bytes, uri, description }) => {
-          const size = files === undefined ? 'dynamic' : `${files} files, ${formatBytes(bytes)}`
-          return [name, upstream, size, uri, description].map(toCell)
-        })
-        return call.table([['NAME', 'SERVER', 'SIZE', 'URI', 'DESCRIPTION'], ...rows])
+        const rows = skills.map(({ name, upstream, files = 'dynamic', bytes, uri, description }) =>
+          [name, upstream, files, bytes < 1024 ? `${bytes} B` : formatBytes(bytes), uri, description].map(toCell),
+        )
+        return call.table([['NAME', 'SERVER', 'FILES', 'SIZE', 'URI', 'DESCRIPTION'], ...rows])
       })
     },
   },
@@ -52,7 +52,7 @@ async function fetchSkills(ask: Ask): Promise<JsonObject[]> {
     const params = cursor === undefined ? {} : { cursor }
     const { result, error } = await ask('client.request', { method: 'skills/list', params })
     // Without any skills no server has the method.
-    if (error !== undefined && page > 0)
+    if (error !== undefined && readValue(error, 'code') !== RPC.methodNotFound)
       throw gatewayError('GW_USAGE', { what: `skills/list failed: ${readMessage(error)}` })
     skills.push(...filterObjects(isObject(result) ? result.skills : []))
     cursor = readText(result, 'nextCursor')

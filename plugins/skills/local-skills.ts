@@ -79,6 +79,10 @@ export class LocalSkillsUpstream implements Upstream {
     this.#deps = deps
   }
 
+  get degraded(): string | undefined {
+    return [...this.#reported].at(-1)
+  }
+
   start(): Promise<void> {
     this.#starting ??= this.#startOnce().finally(() => (this.#starting = undefined))
     return this.#starting
