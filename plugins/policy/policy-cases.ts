@@ -141,15 +141,17 @@ function createCaseFacts(
 }
 
 function createSubjectFacts(
-  { annotations }: JsonObject,
+  { annotations, resource }: JsonObject,
   { kind, name }: { readonly kind: SubjectKind | undefined; readonly name: string },
   original: string,
 ): Facts {
+  const uri = toText(resource)
+  const own = kind === 'skills' ? uri : original
   return {
     tool: createFacts('tool', kind === 'tools' ? { name, original, annotations: toObject(annotations) } : {}),
     prompt: createFacts('prompt', kind === 'prompts' ? { name, original } : {}),
     skill: createFacts('skill', kind === 'skills' ? { name, original } : {}),
-    resource: createFacts('resource', kind === 'resources' ? { uri: name, original, scheme: parseScheme(name) } : {}),
+    resource: createFacts('resource', { uri, original: uri === '' ? '' : own, scheme: parseScheme(uri) }),
   }
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { connectV2 } from '../../peers/sdk-v2-client.ts'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -126,4 +127,35 @@ test('a source that is missing, or not exactly one, is an error that names it', 
     )
   const { ask } = await serve(t, directory, { dir: './missing' })
   assert.match(JSON.stringify(await ask('skills/list')), /missing.* not found.*GW_UPSTREAM_DOWN/)
+})
+
+/** A result of any form, as the client of the SDK does not know the extension. */
+const ANY = {
+  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value: value as JsonObject }) },
+} as const
+
+test('the client of SDK v2 lists the skills of all servers page by page, and reads a file', async t => {
+  const directory = createDirectory(t, { 'skills/refunds/SKILL.md': TEXT })
+  const upstreams = {
+    own: { type: 'skills', skills: { dir: 'skills' } },
+    help: { type: 'skills', skills: { builtin: true } },
+  }
+  const gateway = closeAfter(t, await testGateway({ directory, config: { upstreams } }))
+  const client = await connectV2({ url: gateway.url }, 'modern')
+  cleanup(t, () => client.close())
+
+  assert.deepEqual(client.getServerCapabilities()?.extensions, {
+    'io.modelcontextprotocol/skills': { directoryRead: true },
+  })
+  const uris: unknown[] = []
+  let cursor: unknown
+  do {
+    const params = cursor === undefined ? {} : { cursor }
+    const page = (await client.request({ method: 'skills/list', params }, ANY)) as JsonObject
+    uris.push(...(page.skills as JsonObject[]).map(({ uri }) => uri))
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  assert.deepEqual(uris, ['skill://own/refunds/SKILL.md', 'skill://help/tapgate/SKILL.md'])
+  const { contents } = await client.readResource({ uri: 'skill://own/refunds/SKILL.md' })
+  assert.deepEqual(contents, [{ uri: 'skill://own/refunds/SKILL.md', text: TEXT }])
 })

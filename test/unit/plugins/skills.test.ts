@@ -61,7 +61,11 @@ test('a server whose list of skills fails does not hide those of the others', as
     await testUpstream({
       capabilities: EXTENSION,
       methods: {
-        'skills/list': () => ({ skills: [{ uri: 'skill://x/SKILL.md', resources: 'dynamic' }], ttlMs: 0, cacheScope: 'private' }),
+        'skills/list': () => ({
+          skills: [{ uri: 'skill://x/SKILL.md', resources: 'dynamic' }],
+          ttlMs: 0,
+          cacheScope: 'private',
+        }),
       },
     }),
   )
@@ -78,7 +82,11 @@ test('skills that the rules for resources hide are in no list, and cannot be ask
   const list = ['open', 'secret'].map(name => ({ uri: `skill://${name}/SKILL.md`, resources: 'dynamic' }))
   const methods = {
     'skills/list': () => ({ skills: list, ttlMs: 0, cacheScope: 'private' }),
-    'skills/get': ({ uri }: { uri?: unknown }) => ({ skill: { uri, resources: 'dynamic' }, ttlMs: 0, cacheScope: 'private' }),
+    'skills/get': ({ uri }: { uri?: unknown }) => ({
+      skill: { uri, resources: 'dynamic' },
+      ttlMs: 0,
+      cacheScope: 'private',
+    }),
     'resources/directory/read': () => ({ resources: list, ttlMs: 0, cacheScope: 'private' }),
   }
   const [a, b] = [

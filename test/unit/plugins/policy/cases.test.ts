@@ -88,3 +88,29 @@ test('a case that cannot be read says what is wrong with it', () => {
   ] as const)
     assert.throws(() => runCases(given, CONFIG), problem)
 })
+
+test('a case may name a skill, and the file of it that is read', () => {
+  const { config } = loadConfigObject(
+    {
+      version: 1,
+      upstreams: { crm: { type: 'http', url: 'http://127.0.0.1:1/mcp' } },
+      policy: { deny: ['skill.name == "deploy" && upstream.name == "crm"', 'resource.uri.endsWith(".sh")'] },
+    },
+    { directory: '.' },
+  )
+  const results = runCases(
+    [
+      { skill: 'deploy', upstream: 'crm', effect: 'deny', rule: 'deny[0]' },
+      { skill: 'deploy', upstream: 'crm', effect: 'hidden' },
+      { skill: 'refunds', upstream: 'crm', effect: 'allow' },
+      { skill: 'refunds', resource: 'skill://crm/refunds/run.sh', effect: 'deny', rule: 'deny[1]' },
+      { resource: 'memo://1', effect: 'allow' },
+    ],
+    config,
+  )
+
+  assert.deepEqual(
+    results.filter(({ isOk }) => !isOk),
+    [],
+  )
+})

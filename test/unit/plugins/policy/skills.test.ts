@@ -41,9 +41,9 @@ test('a rule about a skill hides it, and refuses its manifest and its files unde
   const ask = await createClient(t, { policy: { deny: ['skill.name == "secret" && upstream.name == "crm"'] } })
 
   // Whether the manifest is known or not.
-  for (const _ of ['unknown', 'known']) {
+  for (const manifest of ['unknown', 'known']) {
     for (const uri of ['skill://crm/secret/SKILL.md', 'skill://crm/secret/sub/a.md', 'skill://secret/SKILL.md'])
-      assert.match(await ask('resources/read', uri), /-32602|not allowed/, uri)
+      assert.match(await ask('resources/read', uri), /-32602|not allowed/, `${manifest} ${uri}`)
     assert.match(await ask('skills/get', 'skill://crm/secret/SKILL.md'), /-32602|not allowed/)
     assert.match(await ask('resources/read', 'memo://1'), /a memo/)
     const list = await ask('skills/list')
