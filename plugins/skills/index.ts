@@ -61,8 +61,9 @@ export const skills: Plugin<undefined> = {
     }
     const deps = { manifests, report }
     hooks.dispatch.tap((_, upstream) => void upstreams.set(upstream.name, upstream))
+    const isSkilled = (name: string): boolean => hasSkills(upstreams.get(name))
     const listNames = (exchange: Exchange): string[] => {
-      const skilled = [...upstreams.values()].filter(hasSkills).map(({ name }) => name)
+      const skilled = [...upstreams.keys()].filter(isSkilled)
       // Rules that hide a whole server hide every kind.
       return skilled.filter(name => SECTIONS.some(kind => exchange.mayUse(kind, name, '')))
     }
@@ -74,8 +75,8 @@ export const skills: Plugin<undefined> = {
     })
     // A file may also be read under its original URI, which the catalog routes.
     hooks.call.tap({ methods: [READ] }, ({ exchange, upstream, params }) => {
+      if (exchange.entry?.kind !== 'resources' || !isSkilled(upstream)) return
       const uri = readText(params, 'uri') ?? ''
-      if (exchange.entry?.kind !== 'resources' || !upstreams.has(upstream)) return
       const skill = manifests.find(principalKey(exchange.principal), upstream, uri)
       if (skill !== undefined || SKILL_URI.test(uri))
         exchange.entry = exchange.judgeEntry('skills', upstream, uri, skill)
@@ -84,6 +85,7 @@ export const skills: Plugin<undefined> = {
       const { route, method } = exchange
       if (route?.to !== 'one' || (method === READ && exchange.entry?.kind !== 'skills')) return undefined
       const { upstream } = route
+      if (!isSkilled(upstream)) return undefined
       if (method === LIST) return convertPage(answer, exchange, upstream, listNames(exchange), deps)
       return 'result' in answer ? convertAnswer(answer, exchange, upstream, deps) : undefined
     })
@@ -117,8 +119,8 @@ interface SkillDeps {
   /** Logs a problem once, and returns it as an error. */
   report(code: keyof typeof ERRORS, upstream: string, uri: string, why: string): GatewayError
 }
-function hasSkills({ server }: Upstream): boolean {
-  return isObject(readMap(server, 'capabilities', 'extensions')[SKILLS])
+function hasSkills(upstream: Upstream | undefined): boolean {
+  return isObject(readMap(upstream?.server, 'capabilities', 'extensions')[SKILLS])
 }
 
 /** True for reads of other resources, which cost nothing more. */

@@ -2,12 +2,10 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
-import { basename, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type {
-  Answer,
-  Call,
   JsonObject,
   PluginApi,
   Upstream,
@@ -15,32 +13,17 @@ import type {
   UpstreamContext,
   UpstreamState,
 } from '../../src/plugin.ts'
-import {
-  createUpstreamAnswer,
-  gatewayError,
-  getErrorMessage,
-  isObject,
-  readOwnPackage,
-  readText,
-  refuse,
-  RPC,
-  SKILLS,
-} from '../../src/plugin.ts'
-import { findLimitProblem } from './manifests.ts'
+import { createUpstreamAnswer, gatewayError, getErrorMessage, readOwnPackage } from '../../src/plugin.ts'
+import { isObject, readText, refuse, RPC, SKILLS } from '../../src/plugin.ts'
+import { digest, findLimitProblem } from './manifests.ts'
 
-export type SkillsSpec = Extract<UpstreamConfig, { readonly type: 'skills' }>
+type SkillsSpec = Extract<UpstreamConfig, { readonly type: 'skills' }>
 type LocalDeps = Pick<PluginApi, 'parseYaml' | 'directory' | 'state' | 'programs'>
-
-interface LocalFile {
-  readonly uri: string
-  readonly path: string
-  readonly size: number
-}
 
 interface LocalSkill {
   readonly uri: string
   readonly frontmatter: JsonObject
-  readonly files: readonly LocalFile[]
+  readonly files: readonly { readonly uri: string; readonly path: string; readonly size: number }[]
 }
 
 /** Package directory, also in the built package. */
@@ -49,7 +32,7 @@ const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 const FRONTMATTER = /^\uFEFF?---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)/s
 const RETRY_MS = 60_000
 const GIT_TIMEOUT_MS = 60_000
-const CACHING = { ttlMs: 0, cacheScope: 'public' }
+const INHERITED = ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'https_proxy', 'SYSTEMROOT', 'USERPROFILE']
 const run = promisify(execFile)
 
 /** Skills in files as a modern MCP server in this process. Files are read again for each request. */
@@ -62,13 +45,14 @@ export class LocalSkillsUpstream implements Upstream {
   readonly server = {
     era: 'modern',
     version: '2026-07-28',
-    info: { ...readOwnPackage() },
+    info: readOwnPackage(),
     capabilities: { resources: {}, extensions: { [SKILLS]: { directoryRead: true } } },
     instructions: undefined,
   } as const
   readonly #context: UpstreamContext
   readonly #deps: LocalDeps
-  readonly #reported = new Set<string>()
+  /** The latest problem by file. */
+  readonly #skipped = new Map<string, string>()
   #root = ''
   #starting: Promise<void> | undefined
 
@@ -80,7 +64,8 @@ export class LocalSkillsUpstream implements Upstream {
   }
 
   get degraded(): string | undefined {
-    return [...this.#reported].at(-1)
+    const [first] = this.#skipped.values()
+    return first
   }
 
   start(): Promise<void> {
@@ -93,17 +78,16 @@ export class LocalSkillsUpstream implements Upstream {
     return Promise.resolve()
   }
 
-  dispatch = async ({ method, params }: Call): Promise<Answer> => {
+  dispatch: Upstream['dispatch'] = async ({ method, params }) => {
     if (this.state === 'idle') await this.start()
-    if (this.state !== 'ready')
-      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: this.problem ?? this.state })
+    const { state, problem: why = state } = this
+    if (state !== 'ready') throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why })
     const handle = HANDLERS.get(method)
     if (handle === undefined) return refuse(RPC.methodNotFound, `Method not found: ${method}`)
     const uri = readText(params, 'uri') ?? ''
     const result = await handle(await this.#readSkills(), uri)
-    return result === undefined
-      ? refuse(RPC.invalidParams, `Resource not found: ${uri}`)
-      : createUpstreamAnswer({ ...result, ...CACHING })
+    if (result === undefined) return refuse(RPC.invalidParams, `Resource not found: ${uri}`)
+    return createUpstreamAnswer({ ...result, ttlMs: 0, cacheScope: 'public' })
   }
 
   async #startOnce(): Promise<void> {
@@ -136,8 +120,7 @@ export class LocalSkillsUpstream implements Upstream {
   }
 
   async #updateClone(clone: string, url: string, ref: string): Promise<void> {
-    const inherited = ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'https_proxy', 'SYSTEMROOT', 'USERPROFILE']
-    const env = this.#deps.programs.createEnvironment(inherited, { GIT_TERMINAL_PROMPT: '0' })
+    const env = this.#deps.programs.createEnvironment(INHERITED, { GIT_TERMINAL_PROMPT: '0' })
     const git = (...args: string[]) => run('git', args, { cwd: clone, env, timeout: GIT_TIMEOUT_MS })
     await mkdir(clone, { recursive: true, mode: 0o700 })
     try {
@@ -145,44 +128,49 @@ export class LocalSkillsUpstream implements Upstream {
       await git('fetch', '--quiet', '--depth', '1', '--', url, ref)
       await git('checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD')
     } catch (error) {
-      const why = this.#context.hide(describeGitFailure(error))
-      if (!existsSync(join(clone, '.git', 'index'))) throw new Error(`cannot clone ${url}: ${why}`, { cause: error })
-      this.#context.log.warn(`cannot update the clone of ${url}, using the earlier one: ${why}`)
+      const why = `cannot clone ${url}: ${describeGitFailure(error)}`
+      if (!existsSync(join(clone, '.git', 'index'))) throw new Error(why, { cause: error })
+      this.#context.log.warn(`using the earlier clone: ${this.#context.hide(why)}`)
     }
   }
 
+  /** Links and names that begin with a dot are left out. */
   async #readSkills(): Promise<LocalSkill[]> {
-    const skills: LocalSkill[] = []
-    const walk = async (directory: string): Promise<void> => {
-      const entries = await readdir(directory, { withFileTypes: true })
-      if (directory !== this.#root && entries.some(entry => entry.name === 'SKILL.md' && entry.isFile())) {
-        const skill = await this.#readSkill(directory)
-        if (skill !== undefined) skills.push(skill)
-      } else
-        for (const entry of entries.sort(byName))
-          if (isServed(entry) && entry.isDirectory()) await walk(join(directory, entry.name))
-    }
-    await walk(this.#root)
-    return skills
+    const entries = await readdir(this.#root, { recursive: true, withFileTypes: true })
+    const files = entries.flatMap(entry => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []))
+    const paths = files.map(file => relative(this.#root, file).replaceAll('\\', '/'))
+    const served = paths.filter(path => !/(?:^|\/)\./.test(path)).sort()
+    const directories = served.filter(path => path.endsWith('/SKILL.md')).map(path => `${dirname(path)}/`)
+    const outer = directories.filter(own => !directories.some(other => own !== other && own.startsWith(other)))
+    const skills = outer.map(own =>
+      this.#readSkill(
+        own,
+        served.filter(path => path.startsWith(own)),
+      ),
+    )
+    return (await Promise.all(skills)).filter(skill => skill !== undefined)
   }
 
   /** Reads one skill; an invalid one is reported and left out. */
-  async #readSkill(directory: string): Promise<LocalSkill | undefined> {
-    const file = join(directory, 'SKILL.md')
+  async #readSkill(directory: string, paths: readonly string[]): Promise<LocalSkill | undefined> {
+    const file = join(this.#root, directory, 'SKILL.md')
     try {
-      const files = await listFiles(directory, this.#root)
-      const limit = findLimitProblem(
-        files.length,
-        files.reduce((sum, { size }) => sum + size, 0),
-      )
+      const sizes = await Promise.all(paths.map(async path => (await stat(join(this.#root, path))).size))
+      const limit = findLimitProblem(sizes)
       if (limit !== undefined) throw new Error(limit)
       const [, yaml = ''] = FRONTMATTER.exec(await readFile(file, 'utf8')) ?? []
       const frontmatter = checkFrontmatter(await this.#deps.parseYaml(yaml), basename(directory))
-      return { uri: createUri(relative(this.#root, file)), frontmatter, files }
+      const files = paths.map((path, at) => ({
+        uri: createUri(path),
+        path: join(this.#root, path),
+        size: sizes[at] ?? 0,
+      }))
+      this.#skipped.delete(file)
+      return { uri: createUri(`${directory}SKILL.md`), frontmatter, files }
     } catch (error) {
       const message = `skipped ${file}: ${getErrorMessage(error)}`
-      if (!this.#reported.has(message)) this.#context.log.warn(message)
-      this.#reported.add(message)
+      if (this.#skipped.get(file) !== message) this.#context.log.warn(message)
+      this.#skipped.set(file, message)
       return undefined
     }
   }
@@ -197,29 +185,25 @@ function checkFrontmatter(frontmatter: unknown, directory: string): JsonObject {
   return frontmatter
 }
 
-type Handler = (skills: readonly LocalSkill[], uri: string) => JsonObject | undefined | Promise<JsonObject | undefined>
+type HandlerResult = JsonObject | undefined
+type Handler = (skills: readonly LocalSkill[], uri: string) => HandlerResult | Promise<HandlerResult>
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['skills/list', async skills => ({ skills: await Promise.all(skills.map(describeSkill)) })],
-  [
-    'skills/get',
-    async (skills, uri) => {
-      const skill = skills.find(one => one.uri === uri)
-      return skill && { skill: await describeSkill(skill) }
-    },
-  ],
+  ['skills/get', getSkill],
   ['resources/list', skills => ({ resources: skills.map(describeResource) })],
   ['resources/templates/list', () => ({ resourceTemplates: [] })],
   ['resources/read', readResource],
   ['resources/directory/read', readSkillDirectory],
 ])
 
+async function getSkill(skills: readonly LocalSkill[], uri: string): Promise<HandlerResult> {
+  const skill = skills.find(one => one.uri === uri)
+  return skill && { skill: await describeSkill(skill) }
+}
+
 async function describeSkill({ uri, frontmatter, files }: LocalSkill): Promise<JsonObject> {
-  const resources = files.map(async file => {
-    const bytes = await readFile(file.path)
-    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
-    return { uri: file.uri, digest, size: bytes.length }
-  })
+  const resources = files.map(async ({ uri: own, path }) => ({ uri: own, ...digest(await readFile(path)) }))
   return { uri, frontmatter, resources: await Promise.all(resources) }
 }
 
@@ -227,16 +211,15 @@ function describeResource({ uri, frontmatter }: LocalSkill): JsonObject {
   return { uri, name: frontmatter.name, description: frontmatter.description, mimeType: 'text/markdown' }
 }
 
-async function readResource(skills: readonly LocalSkill[], uri: string): Promise<JsonObject | undefined> {
+async function readResource(skills: readonly LocalSkill[], uri: string): Promise<HandlerResult> {
   const file = skills.flatMap(({ files }) => files).find(one => one.uri === uri)
   if (file === undefined) return undefined
   const bytes = await readFile(file.path)
   const text = bytes.toString('utf8')
-  const isText = Buffer.from(text).equals(bytes)
-  return { contents: [{ uri, ...(isText ? { text } : { blob: bytes.toString('base64') }) }] }
+  return { contents: [{ uri, ...(Buffer.from(text).equals(bytes) ? { text } : { blob: bytes.toString('base64') }) }] }
 }
 
-function readSkillDirectory(skills: readonly LocalSkill[], uri: string): JsonObject | undefined {
+function readSkillDirectory(skills: readonly LocalSkill[], uri: string): HandlerResult {
   const prefix = uri.endsWith('/') ? uri : `${uri}/`
   const resources = new Map<string, JsonObject>()
   for (const file of skills.flatMap(({ files }) => files).filter(one => one.uri.startsWith(prefix))) {
@@ -247,34 +230,13 @@ function readSkillDirectory(skills: readonly LocalSkill[], uri: string): JsonObj
   return resources.size === 0 ? undefined : { resources: [...resources.values()] }
 }
 
-/** Links are left out, as they may leave the directory. */
-async function listFiles(directory: string, root: string): Promise<LocalFile[]> {
-  const entries = await readdir(directory, { withFileTypes: true })
-  const files = entries
-    .sort(byName)
-    .filter(isServed)
-    .map(async entry => {
-      const path = join(directory, entry.name)
-      if (entry.isDirectory()) return listFiles(path, root)
-      return entry.isFile() ? [{ uri: createUri(relative(root, path)), path, size: (await stat(path)).size }] : []
-    })
-  return (await Promise.all(files)).flat()
-}
-
 function createUri(path: string): string {
-  return `skill://${path.split(/[\\/]/).map(encodeURIComponent).join('/')}`
-}
-
-function isServed({ name }: { readonly name: string }): boolean {
-  return !name.startsWith('.')
-}
-
-function byName(one: { readonly name: string }, other: { readonly name: string }): number {
-  return one.name < other.name ? -1 : 1
+  return `skill://${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
 function describeGitFailure(error: unknown): string {
-  if (isObject(error) && error.code === 'ENOENT') return 'the program "git" was not found'
-  const lines = (readText(error, 'stderr') ?? '').trim().split('\n')
-  return lines.at(-1) || getErrorMessage(error)
+  const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string }
+  if (code === 'ENOENT') return 'the program "git" was not found'
+  const lines = stderr.trim().split('\n')
+  return lines.find(line => line.startsWith('fatal:')) ?? (lines.at(-1) || getErrorMessage(error))
 }

@@ -55,15 +55,18 @@ export function findSkillProblem({ uri, resources }: JsonObject): string | undef
   const uris = new Set(resources.map(({ uri: own }: JsonObject) => own))
   if (uris.size < resources.length) return 'a file is listed twice'
   if (!uris.has(uri)) return 'the manifest does not list its SKILL.md'
-  return findLimitProblem(
-    resources.length,
-    resources.reduce<number>((sum, { size }: JsonObject) => sum + Number(size), 0),
-  )
+  return findLimitProblem(resources.map(({ size }: JsonObject) => Number(size)))
 }
 
-export function findLimitProblem(files: number, bytes: number): string | undefined {
-  if (files > MAX_FILES) return `${files} files, the limit is ${MAX_FILES}`
+export function findLimitProblem(sizes: readonly number[]): string | undefined {
+  if (sizes.length > MAX_FILES) return `${sizes.length} files, the limit is ${MAX_FILES}`
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
   return bytes > MAX_BYTES ? `${bytes} bytes in its files, the limit is ${formatBytes(MAX_BYTES)}` : undefined
+}
+
+/** Digest and size of a file, as in a manifest. */
+export function digest(bytes: Buffer): { readonly digest: string; readonly size: number } {
+  return { digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}`, size: bytes.length }
 }
 
 function isFile(file: unknown): boolean {
@@ -80,9 +83,9 @@ export function findMismatch({ resources }: JsonObject, uri: string, contents: u
   for (const content of Array.isArray(contents) ? contents : [undefined]) {
     const [text, blob] = [readText(content, 'text'), readText(content, 'blob')]
     const bytes = blob === undefined ? Buffer.from(text ?? '') : Buffer.from(blob, 'base64')
-    if (bytes.length !== file.size) return `it has ${bytes.length} bytes, the manifest has ${String(file.size)}`
-    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
-    if (digest !== file.digest) return `its digest is ${digest}, the manifest has ${String(file.digest)}`
+    const own = digest(bytes)
+    if (own.size !== file.size) return `it has ${own.size} bytes, the manifest has ${String(file.size)}`
+    if (own.digest !== file.digest) return `its digest is ${own.digest}, the manifest has ${String(file.digest)}`
   }
   return undefined
 }

@@ -1,5 +1,4 @@
-import { gatewayError, getErrorMessage, getOwnerProblem } from '../errors/errors.ts'
-import type { Session } from '../api/index.ts'
+import { gatewayError, getOwnerProblem } from '../errors/errors.ts'
 import { createListCall, fetchList } from '../core/catalog/fetch-lists.ts'
 import { createOnlooker } from '../core/session.ts'
 import type { Graph, UpstreamNode } from '../core/graph-types.ts'
@@ -40,8 +39,10 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
   const parts = await Promise.all(
     KINDS.map(async kind => [kind, await graph.catalog.getList(name, kind, session)] as const),
   )
-  const skills = await fetchSkills(node, graph, session)
-  const troubles = { ...graph.catalog.getListProblems(name), ...('why' in skills ? { skills: skills.why } : {}) }
+  // The catalog does not store skills.
+  const pages = await fetchList(graph, node, 'skills', session, createListCall(graph, node, 'skills', session))
+  const skills = pages?.flatMap(page => filterObjects(page.value().skills))
+  const troubles = graph.catalog.getListProblems(name)
   return {
     upstream: name,
     server: { ...server.info },
@@ -50,23 +51,9 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
       ...Object.fromEntries(
         parts.flatMap(([kind, part]) => (part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]])),
       ),
-      ...('list' in skills ? { skills: skills.list } : {}),
+      ...(skills === undefined ? {} : { skills }),
     },
-    ...(Object.keys(troubles).length === 0 ? {} : { troubles }),
-  }
-}
-
-/** The catalog does not store skills. */
-async function fetchSkills(
-  node: UpstreamNode,
-  graph: Graph,
-  session: Session,
-): Promise<{ readonly list?: JsonObject[] } | { readonly why: string }> {
-  try {
-    const pages = await fetchList(graph, node, 'skills', session, createListCall(graph, node, 'skills', session))
-    return pages === undefined ? {} : { list: pages.flatMap(page => filterObjects(page.value().skills)) }
-  } catch (error) {
-    return { why: getErrorMessage(error) }
+    ...(troubles === undefined ? {} : { troubles }),
   }
 }
 

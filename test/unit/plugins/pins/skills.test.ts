@@ -85,3 +85,11 @@ test('the definitions of a server have its skills, whose hash does not depend on
   assert.equal(pin?.name, 'skill://refunds/SKILL.md')
   assert.equal(pin.hash, other?.hash)
 })
+
+test('in mode strict a resource of a server without skills is read whatever its URI', async t => {
+  const plain = closeAfter(t, await testUpstream({ resources: { 'memo://x/SKILL.md': 'a memo' } }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { plain }, config: { pins: 'strict' } }))
+  const client = closeAfter(t, await testClient(gateway))
+
+  assert.match(JSON.stringify(await client.request('resources/read', { uri: 'memo://x/SKILL.md' })), /a memo/)
+})
