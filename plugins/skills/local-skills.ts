@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import type {
   JsonObject,
   PluginApi,
@@ -32,8 +30,8 @@ const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 const FRONTMATTER = /^\uFEFF?---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)/s
 const RETRY_MS = 60_000
 const GIT_TIMEOUT_MS = 60_000
+const MAX_OUTPUT = 4096
 const INHERITED = ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'https_proxy', 'SYSTEMROOT', 'USERPROFILE']
-const run = promisify(execFile)
 
 /** Skills in files as a modern MCP server in this process. Files are read again for each request. */
 export class LocalSkillsUpstream implements Upstream {
@@ -120,18 +118,36 @@ export class LocalSkillsUpstream implements Upstream {
   }
 
   async #updateClone(clone: string, url: string, ref: string): Promise<void> {
-    const env = this.#deps.programs.createEnvironment(INHERITED, { GIT_TERMINAL_PROMPT: '0' })
-    const git = (...args: string[]) => run('git', args, { cwd: clone, env, timeout: GIT_TIMEOUT_MS })
     await mkdir(clone, { recursive: true, mode: 0o700 })
     try {
-      await git('init', '--quiet')
-      await git('fetch', '--quiet', '--depth', '1', '--', url, ref)
-      await git('checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD')
+      await this.#runGit(clone, 'init', '--quiet')
+      await this.#runGit(clone, 'fetch', '--quiet', '--depth', '1', '--', url, ref)
+      await this.#runGit(clone, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD')
     } catch (error) {
-      const why = `cannot clone ${url}: ${describeGitFailure(error)}`
+      const why = `cannot clone ${url}: ${getErrorMessage(error)}`
       if (!existsSync(join(clone, '.git', 'index'))) throw new Error(why, { cause: error })
       this.#context.log.warn(`using the earlier clone: ${this.#context.hide(why)}`)
     }
+  }
+
+  /** @throws Error with git's message */
+  async #runGit(cwd: string, ...args: string[]): Promise<void> {
+    const { programs } = this.#deps
+    const end = Promise.withResolvers<string | undefined>()
+    let output = ''
+    const program = await programs.launch({
+      ...{ name: 'git', command: 'git', cwd, maxLine: 0 },
+      // A link in the repository could lead out of it.
+      args: ['-c', 'core.symlinks=false', ...args],
+      env: programs.createEnvironment(INHERITED, { GIT_TERMINAL_PROMPT: '0' }),
+      onLine: () => undefined,
+      onOutput: chunk => void (output = (output + chunk.toString()).slice(-MAX_OUTPUT)),
+      onEnd: (reason, exit) => end.resolve(exit?.code === 0 ? undefined : reason),
+    })
+    const cancel = this.#context.clock.after(GIT_TIMEOUT_MS, () => void program.stop())
+    const failure = await end.promise
+    cancel()
+    if (failure !== undefined) throw new Error(output.split('\n').find(line => line.startsWith('fatal:')) ?? failure)
   }
 
   /** Links and names that begin with a dot are left out. */
@@ -232,11 +248,4 @@ function readSkillDirectory(skills: readonly LocalSkill[], uri: string): Handler
 
 function createUri(path: string): string {
   return `skill://${path.split('/').map(encodeURIComponent).join('/')}`
-}
-
-function describeGitFailure(error: unknown): string {
-  const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string }
-  if (code === 'ENOENT') return 'the program "git" was not found'
-  const lines = stderr.trim().split('\n')
-  return lines.find(line => line.startsWith('fatal:')) ?? (lines.at(-1) || getErrorMessage(error))
 }

@@ -63,6 +63,8 @@ const CALLS: Readonly<Record<string, string>> = {
   'cache:ls': 'cache ls',
   'cache:purge': 'cache purge',
   fit: 'fit',
+  skills: 'skills',
+  'skills:show': 'skills show skill://none/x/SKILL.md',
   'plugin:new': 'plugin new own',
   'key:new': 'key new ann',
   errors: 'errors',

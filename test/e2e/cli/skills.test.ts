@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { appendFile, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { directory, gateway } from './run.ts'
+
+const CONFIG = {
+  version: 1,
+  pins: 'withhold',
+  upstreams: {
+    team: { type: 'skills', skills: { dir: './skills' } },
+    help: { type: 'skills', skills: { builtin: true } },
+  },
+}
+
+test('skills of all servers are listed and shown, and a change of a file is a difference from the lock', async t => {
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(CONFIG) })
+  const file = join(cwd, 'skills', 'refunds', 'SKILL.md')
+  await mkdir(join(cwd, 'skills', 'refunds'), { recursive: true })
+  await writeFile(file, '---\nname: refunds\ndescription: How to refund.\n---\nAsk \u200bfirst.\n')
+
+  const list = await gateway(['skills'], { cwd })
+  const json = await gateway(['skills', '--json'], { cwd })
+  const shown = await gateway(['skills', 'show', 'skill://team/refunds/SKILL.md'], { cwd })
+  const unknown = await gateway(['skills', 'show', 'skill://team/refund/SKILL.md'], { cwd })
+  const locked = await gateway(['lock'], { cwd })
+  const same = await gateway(['lock', '--check'], { cwd })
+  await appendFile(file, 'More.\n')
+  const changed = await gateway(['lock', 'diff', 'team'], { cwd })
+  const withheld = await gateway(['skills'], { cwd })
+  const hash = /--expect (v1:[0-9a-f]{64})/.exec(changed.stdout)?.[1] ?? ''
+  const accepted = await gateway(['lock', 'accept', 'team', '--expect', hash], { cwd })
+  const after = await gateway(['skills'], { cwd })
+
+  assert.match(list.stdout, /refunds +team .*How to refund/, list.stderr)
+  assert.match(list.stdout, /tapgate +help/)
+  const { skills } = JSON.parse(json.stdout) as { skills: { uri: string; files: number }[] }
+  assert.deepEqual(skills[0]?.uri, 'skill://team/refunds/SKILL.md')
+  assert.match(shown.stdout, /sha256:[0-9a-f]{64}[^]*Ask \\u200bfirst/, shown.stderr)
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /did you mean "skill:\/\/team\/refunds\/SKILL\.md"/)
+  assert.match(locked.stdout, /team: skills "skill:\/\/refunds\/SKILL\.md" new, added/)
+  assert.equal(same.code, 0, same.stdout)
+  assert.match(changed.stdout, /changed[^]*- +"digest"[^]*\+ +"digest"/)
+  assert.doesNotMatch(withheld.stdout, /refunds/)
+  assert.equal(accepted.code, 0, accepted.stderr)
+  assert.match(after.stdout, /refunds/)
+})
