@@ -3,14 +3,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type {
-  JsonObject,
-  PluginApi,
-  Upstream,
-  UpstreamConfig,
-  UpstreamContext,
-  UpstreamState,
-} from '../../src/plugin.ts'
+import type { JsonObject, PluginApi, ServerDescription, Upstream } from '../../src/plugin.ts'
+import type { UpstreamConfig, UpstreamContext, UpstreamState } from '../../src/plugin.ts'
 import { createUpstreamAnswer, gatewayError, getErrorMessage, readOwnPackage } from '../../src/plugin.ts'
 import { isObject, readText, refuse, RPC, SKILLS } from '../../src/plugin.ts'
 import { digest, findLimitProblem } from './manifests.ts'
@@ -33,6 +27,14 @@ const GIT_TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 4096
 const INHERITED = ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'https_proxy', 'SYSTEMROOT', 'USERPROFILE']
 
+const SERVER: ServerDescription = {
+  era: 'modern',
+  version: '2026-07-28',
+  info: readOwnPackage(),
+  capabilities: { resources: {}, extensions: { [SKILLS]: { directoryRead: true } } },
+  instructions: undefined,
+}
+
 /** Skills in files as a modern MCP server in this process. Files are read again for each request. */
 export class LocalSkillsUpstream implements Upstream {
   readonly name: string
@@ -40,13 +42,7 @@ export class LocalSkillsUpstream implements Upstream {
   readonly pid = undefined
   state: UpstreamState = 'idle'
   problem: string | undefined
-  readonly server = {
-    era: 'modern',
-    version: '2026-07-28',
-    info: readOwnPackage(),
-    capabilities: { resources: {}, extensions: { [SKILLS]: { directoryRead: true } } },
-    instructions: undefined,
-  } as const
+  server: ServerDescription | undefined
   readonly #context: UpstreamContext
   readonly #deps: LocalDeps
   /** The latest problem by file. */
@@ -94,6 +90,7 @@ export class LocalSkillsUpstream implements Upstream {
       this.#root = await this.#prepareRoot()
       const stats = await stat(this.#root).catch(() => undefined)
       if (stats?.isDirectory() !== true) throw new Error(`directory "${this.spec.skills.dir ?? '.'}" not found`)
+      this.server = SERVER
       this.#setState('ready')
     } catch (error) {
       this.#setState('failed', this.#context.hide(getErrorMessage(error)))
