@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { JsonObject, PluginApi, ServerDescription, Upstream } from '../../src/plugin.ts'
 import type { UpstreamConfig, UpstreamContext, UpstreamState } from '../../src/plugin.ts'
 import { createUpstreamAnswer, gatewayError, getErrorMessage, readOwnPackage } from '../../src/plugin.ts'
@@ -18,8 +18,6 @@ interface LocalSkill {
   readonly files: readonly { readonly uri: string; readonly path: string; readonly size: number }[]
 }
 
-/** Package directory, also in the built package. */
-const BUILTIN = fileURLToPath(new URL('../../skills/', import.meta.url))
 const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 const FRONTMATTER = /^\uFEFF?---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)/s
 const RETRY_MS = 60_000
@@ -106,7 +104,8 @@ export class LocalSkillsUpstream implements Upstream {
 
   async #prepareRoot(): Promise<string> {
     const { dir = '.', git, ref = 'HEAD', builtin } = this.spec.skills
-    if (builtin === true) return BUILTIN
+    // Also found in the built package.
+    if (builtin === true) return join(dirname(createRequire(import.meta.url).resolve('tapgate/package.json')), 'skills')
     if (git === undefined) return resolve(this.#deps.directory, dir)
     if (this.#deps.state === undefined) throw new Error('"git" needs a state directory: set "state"')
     const clone = join(this.#deps.state, createHash('sha256').update(`${git} ${ref}`).digest('hex').slice(0, 16))
