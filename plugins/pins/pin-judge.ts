@@ -77,7 +77,7 @@ export class PinJudge {
     if (entry.isUnlisted === true) return this.#judgeUnlisted(entry, kind, mode)
     const hash = this.#hash(entry, kind)
     const { upstream } = entry
-    // The entry of a file has the definition of its skill.
+    // A file's entry has its skill's definition.
     const name = kind === 'skills' ? getDefinitionName(kind, entry.value) : entry.original
     const status = this.#compare(upstream, kind, name, hash)
     this.#last.set(createEntryKey(entry, name), status)
@@ -134,7 +134,7 @@ export class PinJudge {
   #judgeUnlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
     const pin = findPin(this.#deps.lock?.get(entry.upstream), kind, entry.original)
     const status = this.#last.get(createEntryKey(entry, pin?.name))
-    // Without a manifest, files of a skill are verified by the accepted one.
+    // Without a manifest, the accepted one verifies a skill's files.
     const verifies = kind === 'skills' && pin !== undefined && shouldWithhold(mode, 'changed')
     const known = verifies ? { ...entry, value: pin.definition } : entry
     if (status !== undefined) return markEntry(known, status, mode)

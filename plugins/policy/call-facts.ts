@@ -158,7 +158,7 @@ function createResourceFacts({ kind, name: uri, original }: CalledSubject): obje
   return isUri ? createFacts('resource', { uri, original, scheme: parseScheme(uri) }) : NO_RESOURCE
 }
 
-/** The name of a skill whose manifest is unknown can only be read from the URI of its SKILL.md; else rules about it fail. */
+/** Without a manifest only a SKILL.md's URI has the name; otherwise rules that read it fail. */
 function createSkillFacts({ kind, entry }: CalledSubject): object | string {
   if (kind !== 'skills' || entry === undefined) return NO_SKILL
   const original = readText(entry.value, 'uri') ?? entry.original

@@ -125,7 +125,7 @@ export class PolicyGuard {
     const { rules, judge, facts } = this.#deps
     const { scopes } = view.principal
     return entries.filter(entry => {
-      // Without a name: whether skills of the upstream may be listed at all.
+      // Without a name: may the upstream list skills at all?
       if (entry.kind === 'skills' && entry.original === '') return true
       if (this.#hasAsks) this.#state.definitions.set(createEntryKey(entry), entry.value)
       const fitting = rules.findApplicable(describeEntry(entry))

@@ -156,7 +156,7 @@ function isApplicable({ kinds, isFor }: PolicyRule, { kind, name, listed }: Rule
   return isFor === undefined || isFor(name) || (listed !== undefined && isFor(listed))
 }
 
-/** The files of a skill are resources as well. */
+/** Skill files are resources as well. */
 function listSubjects(kind: SubjectKind | undefined): readonly SubjectKind[] {
   if (kind === undefined) return []
   return kind === 'skills' ? ['skills', 'resources'] : [kind]

@@ -81,9 +81,9 @@ function describeSkill(skill: JsonObject) {
 async function showSkill(call: CommandCall, ask: Ask): Promise<void> {
   const uri = call.args.uri ?? ''
   const skills = await fetchSkills(ask)
-  const request = (method: string): Promise<JsonObject> => ask('client.request', { method, params: { uri } })
+  const askServer = (method: string): Promise<JsonObject> => ask('client.request', { method, params: { uri } })
   // A server need not list all its skills.
-  const skill = skills.find(one => one.uri === uri) ?? readValue(await request('skills/get'), 'result', 'skill')
+  const skill = skills.find(one => one.uri === uri) ?? readValue(await askServer('skills/get'), 'result', 'skill')
   if (!isObject(skill)) {
     const hint = suggestHint(
       uri,
@@ -92,7 +92,7 @@ async function showSkill(call: CommandCall, ask: Ask): Promise<void> {
     const what = `unknown skill "${toOneLine(uri)}"${hint || ' – run "gateway skills" to list all'}`
     throw gatewayError('GW_USAGE', { what })
   }
-  const answer = await request('resources/read')
+  const answer = await askServer('resources/read')
   const [content] = filterObjects(readValue(answer, 'result', 'contents'))
   if (content === undefined) throw gatewayError('GW_USAGE', { what: readMessage(answer.error) })
   call.print({ skill, text: content.text }, () => [

@@ -111,7 +111,7 @@ function checkSources(config: unknown, report: Report): void {
 const SKILL_URI = /^skill:|\/SKILL\.md$/i
 
 type SkillRoute = ReturnType<Parameters<Parameters<Plugin['setup']>[0]['hooks']['route']['tap']>[1]>
-type RpcError = NonNullable<CatalogEntry['refusal']>
+type SkillRefusal = NonNullable<CatalogEntry['refusal']>
 type SkillAnswer = Extract<Answer, { readonly result: unknown }>
 
 interface SkillDeps {
@@ -198,7 +198,7 @@ function checkSkill(
   exchange: Exchange,
   upstream: string,
   { manifests, report }: SkillDeps,
-): RpcError | undefined {
+): SkillRefusal | undefined {
   const uri = readText(skill, 'uri') ?? ''
   const why = findSkillProblem(skill)
   if (why !== undefined) return toRpcError(report('GW_SKILL_INVALID', upstream, uri, why))
@@ -212,7 +212,7 @@ function checkFile(
   exchange: Exchange,
   upstream: string,
   { report }: SkillDeps,
-): RpcError | undefined {
+): SkillRefusal | undefined {
   const { route, entry } = exchange
   const uri = route?.to === 'one' ? (readText(route.params, 'uri') ?? '') : ''
   const why = findMismatch(entry?.value ?? {}, uri, value.contents)
@@ -243,7 +243,7 @@ function convertAnswer(
   return { result: result.edit(Object.keys(put), put) }
 }
 
-function toRpcError({ code, message, entry }: GatewayError): RpcError {
+function toRpcError({ code, message, entry }: GatewayError): SkillRefusal {
   return { code: entry.rpc ?? RPC.internal, message, data: { code } }
 }
 

@@ -33,7 +33,7 @@ const SERVER: ServerDescription = {
   instructions: undefined,
 }
 
-/** Skills in files as a modern MCP server in this process. Files are read again for each request. */
+/** Skills in files as a modern MCP server in this process. Each request reads the files again. */
 export class LocalSkillsUpstream implements Upstream {
   readonly name: string
   readonly spec: SkillsSpec

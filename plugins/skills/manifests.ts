@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../src/plugin.ts'
 import { BoundedMap, canonicalizeUri, defineErrors, formatBytes, isObject, readText, RPC } from '../../src/plugin.ts'
 
-/** Limits of a skill (SEP-2640). */
+/** Skill limits (SEP-2640). */
 const MAX_FILES = 512
 const MAX_BYTES = 16 * 1024 * 1024
 const DIGEST = /^sha256:[0-9a-f]{64}$/
@@ -24,7 +24,7 @@ export const ERRORS = {
 
 export const skillError = defineErrors(ERRORS)
 
-/** Manifests that servers sent to each caller, by the directory of the skill. */
+/** Manifests that servers sent to each caller, by skill directory. */
 export class Manifests {
   readonly #held = new BoundedMap<string, JsonObject>({ max: 5000, share: 1000 })
 
@@ -64,7 +64,7 @@ export function findLimitProblem(sizes: readonly number[]): string | undefined {
   return bytes > MAX_BYTES ? `${bytes} bytes in its files, the limit is ${formatBytes(MAX_BYTES)}` : undefined
 }
 
-/** Digest and size of a file, as in a manifest. */
+/** Describes a file as a manifest does. */
 export function digest(bytes: Buffer): { readonly digest: string; readonly size: number } {
   return { digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}`, size: bytes.length }
 }

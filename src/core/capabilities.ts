@@ -61,7 +61,7 @@ export function findMethodOwner(graph: Graph, method: string, viewer: Viewer): s
   return nodes.length === 1 || isVisible(viewer, owner, graph) ? owner.upstream.name : undefined
 }
 
-/** The first declared upstream decides an extension's settings; directories of skills can be read if any allows it. */
+/** The first declared upstream decides an extension's settings; skill directories can be read if any allows it. */
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
   if (extensions === undefined) return
   const own = readMap(merged, 'extensions')

@@ -125,7 +125,7 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
   ['tasks/list', { to: 'owner', era: 'legacy' }],
 ])
 
-/** A method of an extension. Its plugin routes it; otherwise the only upstream that announces the extension gets it. */
+/** An extension method. Its plugin routes it; otherwise the only upstream that announces the extension gets it. */
 interface ExtensionRow extends Pick<MethodRow, 'to' | 'target' | 'era'> {
   readonly extension: string
   readonly kind: EntryKind
