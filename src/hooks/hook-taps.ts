@@ -312,7 +312,8 @@ export interface HookTaps {
    * `refusal`. The name stays reserved for it, so no other server can take it. With `marks`, a tap passes data to
    * later taps and to policies: `exchange.entry` is the entry by which a call was routed, marks included, in `call`
    * taps and all later ones. One mark is built in if pins are on: `pin` is `same`, `new` or `changed`. `isUnlisted`
-   * is true if the requested name is in no list; `value` then has only the name.
+   * is true if the requested name is in no list; `value` then has only the name. Skills pass one by one, with the kind
+   * `skills`; the entry of a file has the file's URI and the skill's `value`.
    *
    * @example examples/hooks/passing.ts#withhold
    */
