@@ -101,7 +101,8 @@ function createDefinitions(names: Readonly<Record<BuiltinTool, string>>): Readon
 }
 
 interface CarriedRequest {
-  readonly method: 'resources/list' | 'resources/templates/list' | 'resources/read' | 'prompts/list' | 'prompts/get'
+  readonly method:
+    'resources/list' | 'resources/templates/list' | 'resources/read' | 'prompts/list' | 'prompts/get' | 'skills/list'
   readonly params: JsonObject
 }
 
@@ -117,8 +118,7 @@ const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedReques
     method: 'prompts/get',
     params: { name, arguments: isObject(args) ? stringifyMembers(args) : args },
   }),
-  // The hook's type has no extension methods; the pipeline routes any method.
-  listSkills: ({ cursor }) => ({ method: 'skills/list' as 'resources/list', params: createListParams(cursor) }),
+  listSkills: ({ cursor }) => ({ method: 'skills/list', params: createListParams(cursor) }),
   readSkill: ({ uri }) => ({ method: 'resources/read', params: { uri } }),
 }
 

@@ -193,7 +193,8 @@ export interface WrappedCall {
 
 /** A request of another method, unwrapped from the arguments of a call. */
 export interface WrappedRequest {
-  readonly method: 'resources/list' | 'resources/templates/list' | 'resources/read' | 'prompts/list' | 'prompts/get'
+  readonly method:
+    'resources/list' | 'resources/templates/list' | 'resources/read' | 'prompts/list' | 'prompts/get' | 'skills/list'
   readonly params: JsonObject
   /** Converts its answer to a tool result, after all `response` taps. */
   readonly convertAnswer: (answer: Answer) => Answer
