@@ -29,7 +29,8 @@ const SERVER: ServerDescription = {
   era: 'modern',
   version: '2026-07-28',
   info: readOwnPackage(),
-  capabilities: { resources: {}, extensions: { [SKILLS]: { directoryRead: true } } },
+  // Tools as well: clients without the extension get them from `fit`.
+  capabilities: { tools: {}, resources: {}, extensions: { [SKILLS]: { directoryRead: true } } },
   instructions: undefined,
 }
 
@@ -71,7 +72,7 @@ export class LocalSkillsUpstream implements Upstream {
   }
 
   dispatch: Upstream['dispatch'] = async ({ method, params }) => {
-    if (this.state === 'idle') await this.start()
+    if (this.state === 'idle' || this.state === 'starting') await this.start()
     const { state, problem: why = state } = this
     if (state !== 'ready') throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why })
     const handle = HANDLERS.get(method)
@@ -83,14 +84,18 @@ export class LocalSkillsUpstream implements Upstream {
   }
 
   async #startOnce(): Promise<void> {
+    if (this.state === 'ready') return
     this.#setState('starting')
     try {
       this.#root = await this.#prepareRoot()
       const stats = await stat(this.#root).catch(() => undefined)
       if (stats?.isDirectory() !== true) throw new Error(`directory "${this.spec.skills.dir ?? '.'}" not found`)
+      // It may have been stopped meanwhile.
+      if (this.state !== 'starting') return
       this.server = SERVER
       this.#setState('ready')
     } catch (error) {
+      if (this.state !== 'starting') return
       this.#setState('failed', this.#context.hide(getErrorMessage(error)))
       this.#context.clock.after(RETRY_MS, () => this.state === 'failed' && void this.start())
     }
@@ -154,6 +159,8 @@ export class LocalSkillsUpstream implements Upstream {
     const served = paths.filter(path => !/(?:^|\/)\./.test(path)).sort()
     const directories = served.filter(path => path.endsWith('/SKILL.md')).map(path => `${dirname(path)}/`)
     const outer = directories.filter(own => !directories.some(other => own !== other && own.startsWith(other)))
+    if (outer.length > 0) this.#skipped.delete(this.#root)
+    else this.#report(this.#root, `no skills: no directory in ${this.#root} has a SKILL.md`)
     const skills = outer.map(own =>
       this.#readSkill(
         own,
@@ -180,11 +187,14 @@ export class LocalSkillsUpstream implements Upstream {
       this.#skipped.delete(file)
       return { uri: createUri(`${directory}SKILL.md`), frontmatter, files }
     } catch (error) {
-      const message = `skipped ${file}: ${getErrorMessage(error)}`
-      if (this.#skipped.get(file) !== message) this.#context.log.warn(message)
-      this.#skipped.set(file, message)
+      this.#report(file, `skipped ${file}: ${getErrorMessage(error)}`)
       return undefined
     }
+  }
+
+  #report(file: string, message: string): void {
+    if (this.#skipped.get(file) !== message) this.#context.log.warn(message)
+    this.#skipped.set(file, message)
   }
 }
 
@@ -204,6 +214,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['skills/list', async skills => ({ skills: await Promise.all(skills.map(describeSkill)) })],
   ['skills/get', getSkill],
   ['resources/list', skills => ({ resources: skills.map(describeResource) })],
+  ['tools/list', () => ({ tools: [] })],
   ['resources/templates/list', () => ({ resourceTemplates: [] })],
   ['resources/read', readResource],
   ['resources/directory/read', readSkillDirectory],

@@ -205,10 +205,20 @@ export class PipelineGate implements Gate {
       const { name, state, problem } = node.upstream
       upstreams[name] = problem === undefined ? { state } : { state, problem }
     }
-    const { level, findings } = this.health()
-    const relevant = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
-    const health = relevant.length === findings.length ? { level, findings } : summarizeFindings(relevant)
-    return { ready: this.#isOpen && !this.#isDraining && canServe(nodes), upstreams, health }
+    // Computed on demand: probes of unknown callers do not read it.
+    const summarizeHealth = (): Health => {
+      const { level, findings } = this.health()
+      const relevant = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
+      return relevant.length === findings.length ? { level, findings } : summarizeFindings(relevant)
+    }
+    const ready = this.#isOpen && !this.#isDraining && canServe(nodes)
+    return {
+      ready,
+      upstreams,
+      get health() {
+        return summarizeHealth()
+      },
+    }
   }
 
   health(): Health {

@@ -151,9 +151,10 @@ function sendLiveness({ request, response }: Arrival): void {
 /** Sends names, states and codes only, as reasons may leak details. */
 function sendReadiness({ context, request, response, headers: { caller } }: Arrival): void {
   request.resume()
-  const { ready, upstreams, health } = context.gate.readiness(caller)
-  const isReady = ready && !context.isStopping
+  const readiness = context.gate.readiness(caller)
+  const isReady = readiness.ready && !context.isStopping
   if (isUnknownCaller(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
+  const { upstreams, health } = readiness
   const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
   const { level } = health
   const findings = health.findings.map(({ code, level, upstream }) => ({ code, level, upstream }))

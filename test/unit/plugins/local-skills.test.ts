@@ -129,6 +129,28 @@ test('a source that is missing, or not exactly one, is an error that names it', 
   assert.match(JSON.stringify(await ask('skills/list')), /missing.* not found.*GW_UPSTREAM_DOWN/)
 })
 
+test('a skill over the limits, or a directory without skills, is a warning that names it', async t => {
+  const many = Object.fromEntries(Array.from({ length: 512 }, (_, i) => [`skills/many/${i}.txt`, '']))
+  const directory = createDirectory(t, { 'skills/many/SKILL.md': TEXT.replace('refunds', 'many'), ...many })
+  const { ask, gateway } = await serve(t, directory, { dir: 'skills' })
+  await ask('skills/list')
+  const bare = await serve(t, createDirectory(t), { dir: '.' })
+  await bare.ask('skills/list')
+
+  assert.match(JSON.stringify(gateway.log), /many.SKILL\.md: 513 files/)
+  assert.match(JSON.stringify(bare.gateway.log), /no directory in .* has a SKILL\.md/)
+})
+
+test('a gateway with nothing but skills has the tools that read them, if "fit" makes them', async t => {
+  const directory = createDirectory(t, { 'refunds/SKILL.md': TEXT })
+  const config = { fit: { skills: 'asTools' }, upstreams: { own: { type: 'skills', skills: { dir: '.' } } } }
+  const gateway = closeAfter(t, await testGateway({ directory, config }))
+  const client = closeAfter(t, await testClient(gateway))
+  const { result } = await client.request('tools/list')
+
+  assert.match(JSON.stringify(result), /list_skills.*read_skill/)
+})
+
 /** A result of any form, as the client of the SDK does not know the extension. */
 const ANY = {
   '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value: value as JsonObject }) },
