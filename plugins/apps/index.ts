@@ -34,7 +34,7 @@ export const apps: Plugin<undefined> = {
     hooks.catalog.tap({ stage: 'transform', onlyRenames: true }, (entries, { kind }) =>
       kind === 'tools' || kind === 'resources' ? entries.map(exposeEntry) : undefined,
     )
-    // Names from an earlier form of a list can be called: add the servers' own ones, and restore the list.
+    // Names in an earlier list form can be called: add the servers' own ones, and restore the list.
     const lists = new WeakMap<readonly CatalogEntry[], readonly CatalogEntry[]>()
     hooks.listing.tap(FIRST, (entries, { kind }) => {
       const own = kind === 'tools' ? listOwnNames(entries) : []

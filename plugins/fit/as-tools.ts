@@ -24,7 +24,7 @@ import type { ClientProfile } from './client-profiles.ts'
 const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills'
 const SKILL_URI = /^skill:\/\/([^/]+)/i
 
-/** Kinds of entries that clients may get as tools. */
+/** Entry kinds that clients may get as tools. */
 type Kind = 'resources' | 'prompts' | 'skills'
 
 /** Built-in tools by purpose. */

@@ -2,7 +2,7 @@ import type { Family, Sample } from './series.ts'
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Formats families that have samples in the text format of Prometheus. */
+/** Formats families with samples in Prometheus's text format. */
 export function formatExposition(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)

@@ -1,6 +1,6 @@
 import type { Metric } from '../../src/plugin.ts'
 
-/** All samples of one metric; a counter's name is without `_total`. Prometheus names have `_` for dots. */
+/** One metric's samples; a counter's name is without `_total`. Prometheus names have `_` for dots. */
 export interface Family extends Metric {
   /** Seconds; added to Prometheus names. */
   readonly unit?: 's'

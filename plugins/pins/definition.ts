@@ -70,7 +70,7 @@ export function getDefinitionName(kind: PinKind, value: JsonObject): string {
   return String(value[kind === 'instructions' ? 'name' : LISTS[kind].key])
 }
 
-/** Finds the pin of a name, or the pinned skill that has this file or directory. */
+/** Finds a name's pin, or the pinned skill that has this file or directory. */
 export function findPin(pins: UpstreamPins | undefined, kind: PinKind, name: string): Pin | undefined {
   const pin = pins?.get(createPinKey(kind, name))
   if (pin !== undefined || kind !== 'skills') return pin

@@ -107,7 +107,7 @@ function checkSources(config: unknown, report: Report): void {
   }
 }
 
-/** A read of such a URI is one of a skill, also if its manifest is unknown. */
+/** Such a URI belongs to a skill, even if its manifest is unknown. */
 const SKILL_URI = /^skill:|\/SKILL\.md$/i
 
 type SkillRoute = ReturnType<Parameters<Parameters<Plugin['setup']>[0]['hooks']['route']['tap']>[1]>

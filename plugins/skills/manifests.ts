@@ -75,7 +75,7 @@ function isFile(file: unknown): boolean {
   return typeof uri === 'string' && DIGEST.test(String(digest)) && Number.isSafeInteger(size) && Number(size) >= 0
 }
 
-/** Returns why contents are not those of the manifest; undefined if they are, or if the manifest is dynamic or unknown. */
+/** Returns why contents differ from the manifest; undefined if they do not, or if the manifest is dynamic or unknown. */
 export function findMismatch({ resources }: JsonObject, uri: string, contents: unknown): string | undefined {
   if (!Array.isArray(resources)) return undefined
   const file = resources.find(one => canonicalizeUri(readText(one, 'uri') ?? '') === canonicalizeUri(uri)) as unknown

@@ -112,7 +112,7 @@ const OWN_NAME = 'tapgate'
 /** Clients with a full list in mode `auto`: they search tools themselves, are used by people, or call tools by name. */
 const FULL_FOR = ['claude-code*', 'mcp-inspector*', 'inspector', 'inspector-client*', 'rest']
 
-/** Tools of one reader that models may call, by exposed name, with a search index; both live as long as the list. */
+/** One reader's tools that models may call, by exposed name, with a search index; both live as long as the list. */
 export class Surface {
   readonly entries: readonly CatalogEntry[]
   readonly settings: SurfaceSettings

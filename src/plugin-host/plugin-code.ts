@@ -35,7 +35,7 @@ export function listPluginCode(): string[] {
   return [...codes.values()].flatMap(({ files }) => [...files.keys()])
 }
 
-/** True for the URL of a plugin's module. */
+/** True for a plugin module's URL. */
 export function isPluginCode(url: string): boolean {
   return owners.has(url)
 }

@@ -20,6 +20,7 @@ const TOOL = { name: 'add', description: 'Adds.', inputSchema: { type: 'object' 
 const config = (...servers: string[]): string => `version: 1\nupstreams:\n${servers.join('')}`
 const server = (name: string, ...args: string[]): string =>
   `  ${name}: { type: stdio, command: ${process.execPath}, args: ${JSON.stringify(args)} }\n`
+const HELP = '  help: { type: skills, skills: { builtin: true } }\n'
 
 before(requireBuild)
 
@@ -56,10 +57,14 @@ async function passFirstHour(t: TestContext, program: string): Promise<void> {
   const valid = await gateway('validate', '--json')
   const up = await gateway('up')
   const sum = await gateway('call', 'everything__get-sum', 'a=2', 'b=3')
-  await writeFile(join(cwd, 'gateway.yaml'), config(server('everything', EVERYTHING), server('files', FILES, cwd)))
+  await writeFile(
+    join(cwd, 'gateway.yaml'),
+    config(server('everything', EVERYTHING), server('files', FILES, cwd), HELP),
+  )
   const plan = await gateway('plan')
   const reload = await gateway('reload')
   const ps = await gateway('ps', '--json')
+  const skill = await gateway('skills', 'show', 'skill://help/tapgate/SKILL.md')
   const connected = await gateway('connect', 'claude-code', '--yes')
   const { mcpServers } = JSON.parse(await readFile(join(cwd, '.claude.json'), 'utf8')) as {
     mcpServers: { gateway: { command: string; args: string[] } }
@@ -77,6 +82,7 @@ async function passFirstHour(t: TestContext, program: string): Promise<void> {
   assert.equal(up.code, 0, up.stderr)
   assert.match(sum.stdout, /The sum of 2 and 3 is 5/)
   assert.equal(plan.code, 6, plan.stderr)
+  assert.match(skill.stdout, /One gateway in front of many MCP servers/, skill.stderr)
   assert.match(plan.stdout, /files is started/)
   assert.equal(reload.code, 0, reload.stderr)
   assert.match(ps.stdout, /"files"/)

@@ -205,7 +205,7 @@ async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: 
   return { option, suggested: entry.name, notes: [...notes, ...choice] }
 }
 
-/** Takes the name and the headers of a server from its card, if it has one. */
+/** Takes a server's name and headers from its card, if it has one. */
 async function applyServerCard(address: URL, terminal: Terminal): Promise<LaunchChoice> {
   const reading = discoverServer(address, createCommandFetch(terminal))
   const { url, card } = await withProgress(terminal, () => 'reading the server card', reading)

@@ -15,7 +15,7 @@ const MAX_CARDS = 20
 /** For all documents of a server, which may have none. */
 const TIMEOUT_MS = 2000
 
-/** Creates the guarded fetch of a command. `allowed` is `network.private`. */
+/** Creates a command's guarded fetch. `allowed` is `network.private`. */
 export function createCommandFetch({ environment }: Terminal, allowed: readonly string[] = []): Fetch {
   const config = { network: { private: allowed } }
   return createLazyFetch(config as never, { clock: systemClock, log: createSilentLog(), environment })
