@@ -126,7 +126,7 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
 ])
 
 /** An extension method. Its plugin routes it; otherwise the only upstream that announces the extension gets it. */
-interface ExtensionRow extends Pick<MethodRow, 'to' | 'target' | 'era'> {
+interface ExtensionRow extends Pick<MethodRow, 'to' | 'target' | 'era' | 'cacheable'> {
   readonly extension: string
   readonly kind: EntryKind
 }
@@ -136,8 +136,8 @@ export const SKILLS = 'io.modelcontextprotocol/skills'
 
 /** Known extension methods. A new extension with several upstreams adds its rows here. */
 export const EXTENSION_METHODS: ReadonlyMap<string, ExtensionRow> = new Map<string, ExtensionRow>([
-  ['skills/list', { extension: SKILLS, to: 'list', kind: 'skills' }],
-  ['skills/get', { extension: SKILLS, to: 'owner', kind: 'skills', target: 'uri' }],
+  ['skills/list', { extension: SKILLS, to: 'list', kind: 'skills', cacheable: true }],
+  ['skills/get', { extension: SKILLS, to: 'owner', kind: 'skills', target: 'uri', cacheable: true }],
   ['resources/directory/read', { extension: SKILLS, to: 'owner', kind: 'skills', target: 'uri' }],
 ])
 

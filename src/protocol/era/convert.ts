@@ -4,7 +4,8 @@ import type { Member } from '../json/json-members.ts'
 import { editToPieces, parseMembers, getMemberValue } from '../json/json-members.ts'
 import { OPEN_OBJECT } from '../json/scan-json.ts'
 import type { Era, ClientVersion } from '../methods.ts'
-import { LATEST_LEGACY_VERSION, META, STRUCTURED_SINCE, getNewestVersion, METHODS } from '../methods.ts'
+import { EXTENSION_METHODS, LATEST_LEGACY_VERSION, META, METHODS } from '../methods.ts'
+import { getNewestVersion, STRUCTURED_SINCE } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { RPC, rpcError } from '../rpc-error.ts'
@@ -224,7 +225,7 @@ export function toModernResult(payload: Payload, method: string): Buffer | reado
 function encodeMissingMembers(method: string, has: (key: string) => boolean): string {
   const members: string[] = []
   if (!has('resultType')) members.push('"resultType":"complete"')
-  if (METHODS.get(method)?.cacheable === true) {
+  if ((METHODS.get(method) ?? EXTENSION_METHODS.get(method))?.cacheable === true) {
     if (!has('ttlMs')) members.push('"ttlMs":0')
     if (!has('cacheScope')) members.push('"cacheScope":"private"')
   }
