@@ -6,6 +6,9 @@ import { BoundedMap, canonicalizeUri, defineErrors, formatBytes, isObject, readT
 const MAX_FILES = 512
 const MAX_BYTES = 16 * 1024 * 1024
 const DIGEST = /^sha256:[0-9a-f]{64}$/
+const SKILL = /^[a-z][a-z0-9+.-]*:\/\/[^?#]+\/SKILL\.md$/i
+const MAX_HELD_BYTES = 64 * 1024 * 1024
+const MAX_CALLER_BYTES = 16 * 1024 * 1024
 
 export const ERRORS = {
   GW_SKILL_FILE: {
@@ -24,37 +27,45 @@ export const ERRORS = {
 
 export const skillError = defineErrors(ERRORS)
 
-/** Manifests that servers sent to each caller, by skill directory. */
+/** Manifests that servers sent to each caller, by skill directory. Files of evicted ones are not verified. */
 export class Manifests {
-  readonly #held = new BoundedMap<string, JsonObject>({ max: 5000, share: 1000 })
+  readonly #held = new BoundedMap<string, JsonObject>({
+    ...{ max: 50_000, maxWeight: MAX_HELD_BYTES, shareWeight: MAX_CALLER_BYTES },
+  })
 
   hold(caller: string, upstream: string, skill: JsonObject): void {
-    const directory = canonicalizeUri(readText(skill, 'uri') ?? '').replace(/[^/]*$/, '')
-    this.#held.set(JSON.stringify([caller, upstream, directory]), skill, caller)
+    const key = JSON.stringify([caller, upstream, getDirectory(readText(skill, 'uri') ?? '')])
+    this.#held.set(key, skill, caller, JSON.stringify(skill).length)
   }
 
   /** Finds the skill that has this file or directory. */
   find(caller: string, upstream: string, uri: string): JsonObject | undefined {
     const path = `${canonicalizeUri(uri)}/`
     for (let at = path.length; at > 0; at = path.lastIndexOf('/', at - 2) + 1) {
-      const skill = this.#held.get(JSON.stringify([caller, upstream, path.slice(0, at)]))
+      const skill = this.#held.use(JSON.stringify([caller, upstream, path.slice(0, at)]))
       if (skill !== undefined) return skill
     }
     return undefined
   }
 }
 
+function getDirectory(uri: string): string {
+  return canonicalizeUri(uri).replace(/[^/]*$/, '')
+}
+
 /** Returns why a skill may not be passed on; undefined if its manifest is complete and within the limits. */
 export function findSkillProblem({ uri, resources }: JsonObject): string | undefined {
-  if (typeof uri !== 'string') return '"uri" is missing'
+  if (typeof uri !== 'string' || !SKILL.test(uri)) return '"uri" must be the absolute URI of its SKILL.md'
   if (resources === 'dynamic') return undefined
   if (!Array.isArray(resources)) return '"resources" must be a list or "dynamic"'
   const invalid = resources.findIndex(file => !isFile(file))
   if (invalid >= 0)
     return `resources[${invalid}] needs "uri", "size" and "digest" (sha256: and 64 lower-case hex digits)`
-  const uris = new Set(resources.map(({ uri: own }: JsonObject) => own))
+  const uris = new Set(resources.map(file => canonicalizeUri(readText(file, 'uri') ?? '')))
   if (uris.size < resources.length) return 'a file is listed twice'
-  if (!uris.has(uri)) return 'the manifest does not list its SKILL.md'
+  const outside = [...uris].find(own => !own.startsWith(getDirectory(uri)))
+  if (outside !== undefined) return `${outside} is outside its directory`
+  if (!uris.has(canonicalizeUri(uri))) return 'the manifest does not list its SKILL.md'
   return findLimitProblem(resources.map(({ size }: JsonObject) => Number(size)))
 }
 
@@ -80,12 +91,19 @@ export function findMismatch({ resources }: JsonObject, uri: string, contents: u
   if (!Array.isArray(resources)) return undefined
   const file = resources.find(one => canonicalizeUri(readText(one, 'uri') ?? '') === canonicalizeUri(uri)) as unknown
   if (!isObject(file)) return 'it is not in the manifest of its skill'
-  for (const content of Array.isArray(contents) ? contents : [undefined]) {
-    const [text, blob] = [readText(content, 'text'), readText(content, 'blob')]
-    const bytes = blob === undefined ? Buffer.from(text ?? '') : Buffer.from(blob, 'base64')
-    const own = digest(bytes)
-    if (own.size !== file.size) return `it has ${own.size} bytes, the manifest has ${String(file.size)}`
-    if (own.digest !== file.digest) return `its digest is ${own.digest}, the manifest has ${String(file.digest)}`
-  }
-  return undefined
+  const [content, second] = Array.isArray(contents) ? (contents as unknown[]) : []
+  if (second !== undefined || canonicalizeUri(readText(content, 'uri') ?? '') !== canonicalizeUri(uri))
+    return 'the server answered with other contents'
+  const bytes = readBytes(content)
+  if (bytes === undefined) return 'it has no text and no valid base64, or both'
+  const own = digest(bytes)
+  if (own.size !== file.size) return `it has ${own.size} bytes, the manifest has ${String(file.size)}`
+  return own.digest === file.digest ? undefined : `its digest is ${own.digest}, the manifest has ${String(file.digest)}`
+}
+
+function readBytes(content: unknown): Buffer | undefined {
+  const [text, blob] = [readText(content, 'text'), readText(content, 'blob')]
+  if (blob === undefined) return text === undefined ? undefined : Buffer.from(text)
+  const bytes = Buffer.from(blob, 'base64')
+  return text === undefined && bytes.toString('base64') === blob ? bytes : undefined
 }
