@@ -12,6 +12,7 @@ import {
   answer as createAnswer,
   appendPointer,
   BoundedMap,
+  canonicalizeUri,
   EXTENSION_METHODS,
   filterObjects,
   isObject,
@@ -26,6 +27,7 @@ import { ERRORS, findMismatch, findSkillProblem, Manifests, skillError } from '.
 import { parseCursor, formatCursor, toExposedUri, toOriginalUri } from './skill-uris.ts'
 
 const LIST = 'skills/list'
+const GET = 'skills/get'
 const READ = 'resources/read'
 const SKILL_METHODS = [...EXTENSION_METHODS].filter(([, row]) => row.extension === SKILLS).map(([method]) => method)
 const METHODS = [...SKILL_METHODS, READ]
@@ -50,32 +52,36 @@ export const skills: Plugin<undefined> = {
         .for('skills')
         .tap((spec, context) => (spec.type === 'skills' ? new LocalSkillsUpstream(spec, context, api) : undefined))
     }
-    const upstreams = new Map<string, Upstream>()
+    const servers = new SkillServers()
     const manifests = slot.gateway(() => new Manifests())
     const reported = slot.gateway(() => new BoundedMap<string, true>({ max: 10_000 }))
     const report: SkillDeps['report'] = (code, upstream, uri, why) => {
-      const error = skillError(code, { uri: toExposedUri(upstream, uri), why })
-      if (!reported.has(error.message)) log.warn(error.message, { upstream, code, hint: error.hint })
-      reported.set(error.message, true)
+      const error = skillError(code, { uri: uri === '' ? `of ${upstream}` : toExposedUri(upstream, uri), why })
+      const key = JSON.stringify([code, upstream, uri])
+      if (!reported.has(key)) log.warn(error.message, { upstream, code, hint: error.hint })
+      reported.set(key, true)
       return error
     }
     const deps = { manifests, report }
-    hooks.dispatch.tap((_, upstream) => void upstreams.set(upstream.name, upstream))
-    const isSkilled = (name: string): boolean => hasSkills(upstreams.get(name))
-    const listNames = (exchange: Exchange): string[] => {
-      const skilled = [...upstreams.keys()].filter(isSkilled)
-      // Rules that hide a whole server hide every kind.
-      return skilled.filter(name => SECTIONS.some(kind => exchange.mayUse(kind, name, '')))
-    }
-    hooks.request.tap({ methods: SKILL_METHODS }, exchange => refuseUnknown(exchange, listNames(exchange)))
+    hooks.dispatch.tap((_, upstream) => servers.add(upstream))
+    // A URI that names a server never leads to another one.
+    hooks.request.tap({ methods: [...SKILL_METHODS.filter(method => method !== LIST), READ] }, exchange => {
+      const isOther =
+        exchange.method === READ ? !servers.hasExposedUri(exchange) : servers.listNames(exchange).length === 0
+      if (isOther || servers.findTarget(exchange) !== undefined) return undefined
+      const uri = readText(exchange.params, 'uri')
+      return refuse(RPC.invalidParams, uri === undefined ? 'Invalid params: no "uri"' : `Resource not found: ${uri}`)
+    })
+    hooks.request.tap({ methods: [LIST] }, exchange => refuseUnknownCursor(exchange, servers.listNames(exchange)))
     hooks.route.tap({ methods: METHODS }, exchange => {
-      if (isOrdinaryRead(exchange)) return undefined
-      const names = listNames(exchange)
-      return exchange.method === LIST ? routeList(exchange, names) : routeUri(exchange, names, manifests)
+      if (exchange.method === LIST) return routeList(exchange, servers.listNames(exchange))
+      return exchange.method === READ && !servers.hasExposedUri(exchange)
+        ? undefined
+        : routeUri(exchange, servers.findTarget(exchange), manifests)
     })
     // A file may also be read under its original URI, which the catalog routes.
     hooks.call.tap({ methods: [READ] }, ({ exchange, upstream, params }) => {
-      if (exchange.entry?.kind !== 'resources' || !isSkilled(upstream)) return
+      if (exchange.entry?.kind !== 'resources' || !servers.isSkilled(upstream)) return
       const uri = readText(params, 'uri') ?? ''
       const skill = manifests.find(principalKey(exchange.principal), upstream, uri)
       if (skill !== undefined || SKILL_URI.test(uri))
@@ -85,11 +91,53 @@ export const skills: Plugin<undefined> = {
       const { route, method } = exchange
       if (route?.to !== 'one' || (method === READ && exchange.entry?.kind !== 'skills')) return undefined
       const { upstream } = route
-      if (!isSkilled(upstream)) return undefined
-      if (method === LIST) return convertPage(answer, exchange, upstream, listNames(exchange), deps)
+      if (!servers.isSkilled(upstream)) return undefined
+      if (method === LIST) return convertPage(answer, exchange, upstream, servers.listNames(exchange), deps)
       return 'result' in answer ? convertAnswer(answer, exchange, upstream, deps) : undefined
     })
   },
+}
+
+/** All upstreams, of which some have skills. */
+class SkillServers {
+  readonly #upstreams = new Map<string, Upstream>()
+
+  add(upstream: Upstream): void {
+    this.#upstreams.set(upstream.name, upstream)
+  }
+
+  isSkilled(name: string): boolean {
+    return isObject(readMap(this.#upstreams.get(name)?.server, 'capabilities', 'extensions')[SKILLS])
+  }
+
+  /** Lists the servers with skills that the caller may see. */
+  listNames(exchange: Exchange): string[] {
+    return [...this.#upstreams.keys()].filter(name => this.isSkilled(name) && isVisible(exchange, name))
+  }
+
+  /** True if the requested URI names a server. */
+  hasExposedUri({ params }: Exchange): boolean {
+    return this.#upstreams.has(toOriginalUri(params?.uri)?.upstream ?? '')
+  }
+
+  /** Finds the upstream and its own URI: of `skill://<upstream>/…`, or of the only upstream with skills. */
+  findTarget(exchange: Exchange): SkillTarget | undefined {
+    const uri = readText(exchange.params, 'uri')
+    const target = toOriginalUri(uri)
+    if (target !== undefined && this.hasExposedUri(exchange)) {
+      const { upstream } = target
+      // A server that has not started yet may have skills.
+      const isPossible = this.#upstreams.get(upstream)?.server === undefined || this.isSkilled(upstream)
+      return isPossible && isVisible(exchange, upstream) ? { upstream, uri: canonicalizeUri(target.uri) } : undefined
+    }
+    const [upstream, second] = this.listNames(exchange)
+    return uri === undefined || upstream === undefined || second !== undefined ? undefined : { upstream, uri }
+  }
+}
+
+/** Rules that hide a whole server hide every kind. */
+function isVisible(exchange: Exchange, upstream: string): boolean {
+  return SECTIONS.some(kind => exchange.mayUse(kind, upstream, ''))
 }
 
 /** Reports local skills without a source, or with two. */
@@ -119,33 +167,9 @@ interface SkillDeps {
   /** Logs a problem once, and returns it as an error. */
   report(code: keyof typeof ERRORS, upstream: string, uri: string, why: string): GatewayError
 }
-function hasSkills(upstream: Upstream | undefined): boolean {
-  return isObject(readMap(upstream?.server, 'capabilities', 'extensions')[SKILLS])
-}
-
-/** True for reads of other resources, which cost nothing more. */
-function isOrdinaryRead({ method, params }: Exchange): boolean {
-  return method === READ && toOriginalUri(params?.uri) === undefined
-}
-
-/** Refuses unknown cursors and servers. */
-function refuseUnknown({ method, params }: Exchange, names: readonly string[]): Answer | undefined {
-  if (names.length === 0) return undefined
-  if (method === LIST) {
-    const isKnown = params?.cursor === undefined || parseCursor(params.cursor, names) !== undefined
-    return isKnown ? undefined : refuse(RPC.invalidParams, 'Invalid params: unknown cursor')
-  }
-  if (findTarget(params, names) !== undefined) return undefined
-  return refuse(RPC.invalidParams, `Resource not found: ${String(params?.uri)}`)
-}
-
-/** Finds the upstream and its own URI: of `skill://<upstream>/…`, or of the only upstream with skills. */
-function findTarget(params: Exchange['params'], names: readonly string[]): SkillTarget | undefined {
-  const target = toOriginalUri(params?.uri)
-  if (target !== undefined && names.includes(target.upstream)) return target
-  const [only, second] = names
-  const uri = readText(params, 'uri')
-  return only === undefined || second !== undefined || uri === undefined ? undefined : { upstream: only, uri }
+function refuseUnknownCursor({ params }: Exchange, names: readonly string[]): Answer | undefined {
+  const isKnown = params?.cursor === undefined || parseCursor(params.cursor, names) !== undefined
+  return isKnown || names.length === 0 ? undefined : refuse(RPC.invalidParams, 'Invalid params: unknown cursor')
 }
 
 type SkillTarget = NonNullable<ReturnType<typeof toOriginalUri>>
@@ -158,18 +182,16 @@ function routeList({ params }: Exchange, names: readonly string[]): SkillRoute {
   return { to: 'one', upstream, params: cursor === undefined ? others : { ...others, cursor } }
 }
 
-/** Reads of original URIs are left to the catalog. The rules judge the URI, and the skill that has it. */
-function routeUri(exchange: Exchange, names: readonly string[], manifests: Manifests): SkillRoute {
-  const { method, params, principal } = exchange
-  const target = method === READ ? toOriginalUri(params?.uri) : findTarget(params, names)
-  if (target === undefined || !names.includes(target.upstream)) return undefined
+/** The rules judge the URI, and the skill that has it. */
+function routeUri(exchange: Exchange, target: SkillTarget | undefined, manifests: Manifests): SkillRoute {
+  if (target === undefined) return undefined
   const { upstream, uri } = target
-  const skill = manifests.find(principalKey(principal), upstream, uri)
+  const skill = manifests.find(principalKey(exchange.principal), upstream, uri)
   const entry = exchange.judgeEntry('skills', upstream, uri, skill)
-  return { to: 'one', upstream, params: { ...params, uri }, entry }
+  return { to: 'one', upstream, params: { ...exchange.params, uri }, entry }
 }
 
-/** Rewrites a page's URIs, and continues with the next upstream. A failed upstream has an empty page if others follow. */
+/** Rewrites a page's URIs, and continues with the next upstream. A failed upstream among others has an empty page. */
 function convertPage(
   answer: Answer,
   exchange: Exchange,
@@ -179,11 +201,11 @@ function convertPage(
 ): Answer | undefined {
   const following = names[names.indexOf(upstream) + 1]
   const next = following === undefined ? {} : { nextCursor: formatCursor(following) }
-  if ('error' in answer && following !== undefined)
+  if ('error' in answer && names.length > 1)
     return createAnswer({ resultType: 'complete', skills: [], ttlMs: 0, cacheScope: 'private', ...next })
   if (!('result' in answer)) return undefined
   const page = answer.result.value()
-  const own = readText(page, 'nextCursor')
+  const own = readText(page, 'nextCursor') || undefined
   const visible = filterObjects(page.skills).filter(skill => checkSkill(skill, exchange, upstream, deps) === undefined)
   const put = {
     skills: visible.map(skill => exposeSkill(skill, upstream)),
@@ -231,12 +253,12 @@ function convertAnswer(
   const { skill, resources, contents } = value
   const refusal = isRead
     ? checkFile(value, exchange, upstream, deps)
-    : isObject(skill) && checkSkill(skill, exchange, upstream, deps)
+    : exchange.method === GET && checkSkill(isObject(skill) ? skill : {}, exchange, upstream, deps)
   if (refusal) return { error: refusal }
   if (isRead && toOriginalUri(exchange.params?.uri)?.upstream !== upstream) return undefined
   const exposed = {
     skill: exposeSkill(skill, upstream),
-    resources: exposeVisible(resources, exchange, upstream),
+    resources: exposeVisible(resources, exchange, upstream, deps.manifests),
     contents: exposeAll(contents, upstream),
   }
   const put = Object.fromEntries(Object.entries(exposed).filter(([key]) => key in value))
@@ -257,11 +279,13 @@ function exposeSkill(skill: unknown, upstream: string): unknown {
   }
 }
 
-function exposeVisible(entries: unknown, exchange: Exchange, upstream: string): unknown {
-  const manifest = exchange.entry?.isUnlisted === true ? undefined : exchange.entry?.value
-  const mayRead = (entry: unknown): boolean =>
-    exchange.judgeEntry('skills', upstream, readText(entry, 'uri') ?? '', manifest).refusal === undefined
-  return exposeAll(Array.isArray(entries) ? entries.filter(mayRead) : entries, upstream)
+function exposeVisible(entries: unknown, exchange: Exchange, upstream: string, manifests: Manifests): unknown {
+  const mayRead = (entry: JsonObject): boolean => {
+    const uri = readText(entry, 'uri') ?? ''
+    const skill = manifests.find(principalKey(exchange.principal), upstream, uri)
+    return exchange.judgeEntry('skills', upstream, uri, skill).refusal === undefined
+  }
+  return exposeAll(filterObjects(entries).filter(mayRead), upstream)
 }
 
 function exposeAll(entries: unknown, upstream: string): unknown {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { createHash } from 'node:crypto'
+import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { formatCursor, parseCursor, toExposedUri, toOriginalUri } from '../../../plugins/skills/skill-uris.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import type { TestGatewayOptions } from '../../../src/testing/index.ts'
 
 const NAME = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
 const URI = fc.stringMatching(/^(skill|github|repo\+x):\/\/[a-z0-9:.]{0,6}(\/[a-z0-9:.-]{1,6}){0,3}\/SKILL\.md$/)
@@ -115,4 +117,105 @@ test('skills that the rules for resources hide are in no list, and cannot be ask
   // For this client it is a URI of the only server that it may use.
   assert.doesNotMatch(await text('skills/get', { uri: 'skill://b/open/SKILL.md' }, narrow), /"skill:\/\/b\//)
   assert.match(await text('skills/get', { uri: 'skill://secret/SKILL.md' }, narrow), /-32602/)
+})
+
+/** A server with one skill, whose file has this content. */
+async function serveSkill(t: TestContext, content: JsonObject, skill: JsonObject = createSkill('good')) {
+  const methods = {
+    'skills/list': () => ({ skills: [skill], ...FRESH }),
+    'resources/read': ({ uri }: JsonObject) => ({ contents: [{ uri, ...content }], ...FRESH }),
+  }
+  return closeAfter(t, await testUpstream({ capabilities: { ...EXTENSION, resources: {} }, methods }))
+}
+
+const FRESH = { ttlMs: 0, cacheScope: 'private' }
+const FILE = 'skill://refunds/SKILL.md'
+
+function createSkill(text: string, uri = FILE): JsonObject {
+  const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
+  const resources = [FILE, uri].map(one => ({ uri: one, digest, size: text.length }))
+  return { uri: FILE, frontmatter: { name: 'refunds' }, resources: uri === FILE ? resources.slice(1) : resources }
+}
+
+test('content that only partly is what the manifest describes is not passed on', async t => {
+  const good = Buffer.from('good').toString('base64')
+  const forged = [{ text: 'EVIL', blob: good }, { blob: `${good}QUJD` }, { text: 'good', uri: 'skill://other' }, {}]
+  for (const content of forged) {
+    const crm = await serveSkill(t, content)
+    const gateway = closeAfter(t, await testGateway({ upstreams: { crm } }))
+    const client = closeAfter(t, await testClient(gateway.url))
+    await client.request('skills/list')
+    const { error } = await client.request('resources/read', { uri: 'skill://crm/refunds/SKILL.md' })
+    assert.deepEqual(error?.data, { code: 'GW_SKILL_FILE' }, JSON.stringify(content))
+  }
+})
+
+test('a URI that names a server never leads to another server', async t => {
+  const uri = 'skill://a/refunds/SKILL.md'
+  const b = closeAfter(
+    t,
+    await testUpstream({
+      capabilities: EXTENSION,
+      resources: { [uri]: 'of b' },
+      methods: { 'skills/get': () => ({ skill: { uri, frontmatter: {}, resources: 'dynamic' }, ...FRESH }) },
+    }),
+  )
+  const plain = closeAfter(t, await testUpstream({ tools: { x: () => 'x' } }))
+  const a = await serveSkill(t, { text: 'good' })
+  const configs: (TestGatewayOptions & { readonly path?: string })[] = [
+    { upstreams: { b }, config: { upstreams: { a: { type: 'http', url: 'http://127.0.0.1:9/mcp' } } } },
+    { upstreams: { a: plain, b }, config: {} },
+    { upstreams: { a, b }, config: { profiles: { own: { upstreams: ['b'] } } }, path: '/own' },
+  ]
+  for (const { path = '', ...options } of configs) {
+    const gateway = closeAfter(t, await testGateway(options))
+    const client = closeAfter(t, await testClient(gateway.url + path))
+    for (const method of ['resources/read', 'skills/get']) {
+      const { error } = await client.request(method, { uri })
+      assert.notEqual(error, undefined, `${method} ${JSON.stringify(options)}`)
+    }
+  }
+})
+
+test('a manifest with files outside its directory is not listed', async t => {
+  const crm = await serveSkill(t, { text: 'x' }, createSkill('good', 'skill://shared/run.sh'))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { crm } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const { result } = await client.request('skills/list')
+
+  assert.deepEqual((result as JsonObject).skills, [])
+  assert.match(JSON.stringify(gateway.log), /skill:\/\/shared\/run\.sh is outside its directory/)
+})
+
+test('a failed last server does not hide the skills of others, and an empty cursor ends a list', async t => {
+  const first = closeAfter(
+    t,
+    await testUpstream({
+      capabilities: EXTENSION,
+      methods: { 'skills/list': () => ({ skills: [createSkill('good')], nextCursor: '', ...FRESH }) },
+    }),
+  )
+  const last = closeAfter(
+    t,
+    await testUpstream({
+      capabilities: EXTENSION,
+      methods: { 'skills/list': () => ({ code: -32603, message: 'no' }) },
+    }),
+  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { first, last } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+
+  const { result } = await client.request('skills/list')
+  assert.equal((result as JsonObject).nextCursor, 'last')
+  const { result: end } = await client.request('skills/list', { cursor: 'last' })
+  assert.partialDeepStrictEqual(end, { skills: [] })
+})
+
+test('a modern client gets freshness also from a legacy server', async t => {
+  const methods = { 'skills/list': () => ({ skills: [createSkill('good')] }) }
+  const crm = closeAfter(t, await testUpstream({ capabilities: EXTENSION, methods, era: 'legacy' }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { crm } }))
+  const client = closeAfter(t, await testClient(gateway.url, { era: 'modern' }))
+
+  assert.partialDeepStrictEqual((await client.request('skills/list')).result, { ttlMs: 0, cacheScope: 'private' })
 })
