@@ -109,7 +109,7 @@ export async function withQuestions<T>(host: Host, use: (ask: AskQuestion) => Pr
   const inputClosed = new AbortController()
   lines.once('close', () => inputClosed.abort())
   const ask: AskQuestion = question =>
-    lines.question(question, { signal: inputClosed.signal }).catch((cause: unknown) => {
+    lines.question(sanitizeText(question), { signal: inputClosed.signal }).catch((cause: unknown) => {
       host.stderr.write('\n')
       throw gatewayError('GW_INTERRUPTED', { cause })
     })

@@ -209,11 +209,16 @@ async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: 
 async function applyServerCard(address: URL, terminal: Terminal): Promise<LaunchChoice> {
   const reading = discoverServer(address, createCommandFetch(terminal))
   const { url, card } = await withProgress(terminal, () => 'reading the server card', reading)
-  const { option, suggested } = parseUrlTarget(url.href)
+  // A catalog's URL must not contain references, unlike the user's own.
+  const href = url === address ? url.href : escapeReferences(url.href)
+  const { option, suggested } = parseUrlTarget(href)
   if (card === undefined) return { option, suggested, notes: [] }
-  const declared = card.remotes.filter(one => isRemoteAt(one, url)).map(one => parseRemote(one, url.href))
-  const notes = [`server card: ${card.name}: ${joinExcerpts([card.description])}`]
-  return { option: declared.find(one => 'kind' in one) ?? option, suggested: card.name, notes }
+  const remotes = card.remotes.filter(one => isRemoteAt(one, url)).map(one => parseRemote(one, href))
+  const declared = remotes.find(one => 'kind' in one)
+  const about = `server card: ${card.name}: ${joinExcerpts([card.description])}`
+  if (declared === undefined) return { option, suggested: card.name, notes: [about] }
+  const transport = `transport: ${declared.kind === 'sse' ? 'sse' : 'streamable-http'}, from the server card`
+  return { option: declared, suggested: card.name, notes: [about, transport] }
 }
 
 function explainNoOption(

@@ -347,11 +347,14 @@ function parseInputValue(definition: JsonObject, kind: InputKind, name: string):
   const inputsByName = new Map(own.map(input => [input.name, input]))
   return {
     inputs: own,
-    value: answers =>
-      escapeReferences(value).replace(/\{([\w.-]+)\}/g, (placeholder, variable: string) => {
-        const input = inputsByName.get(variable)
-        return input === undefined ? placeholder : (getAnswer(input, answers) ?? '')
-      }),
+    value: answers => {
+      const parts = value.split(/(\{[\w.-]+\})/).map((part, i) => {
+        const input = i % 2 === 1 ? inputsByName.get(part.slice(1, -1)) : undefined
+        return input === undefined ? escapeReferences(part) : (getAnswer(input, answers) ?? '')
+      })
+      // Two parts must not form a reference either.
+      return parts.reduce((text, part) => text + (text.endsWith('$') && part.startsWith('{') ? `$${part}` : part))
+    },
   }
 }
 

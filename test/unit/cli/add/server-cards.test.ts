@@ -20,7 +20,10 @@ const NOBODY = { stdin: { isTTY: false } } as unknown as NodeJS.Process
 function createRoom(t: TestContext) {
   const cwd = mkdtempSync(join(tmpdir(), 'cards-'))
   cleanup(t, () => rmSync(cwd, { recursive: true, force: true }))
-  const terminal = silentTerminal({ cwd, environment: { PATH: process.env.PATH, HOME: cwd } })
+  const terminal = silentTerminal({
+    cwd,
+    environment: { PATH: process.env.PATH, HOME: cwd, CARD_SECRET: 'leaked-secret' },
+  })
   const config = join(cwd, 'gateway.yaml')
   const common = { config, yes: true, 'dry-run': false, 'no-start': false, 'no-sandbox': true }
   const add = async (targetText: string, flags: object = {}): Promise<JsonObject> => {
@@ -81,6 +84,32 @@ test('a server at another host is not added for the host that was named, and its
   for (const { url } of [linked, inline])
     await assert.rejects(room.add(new URL(url).origin), { message: new RegExp(elsewhere.url), code: 'GW_USAGE' })
   assert.deepEqual(elsewhere.heard, [])
+})
+
+test('no text on a card or in a catalog becomes a reference to a secret', async t => {
+  const server = await serveDocuments(t, origin => {
+    const headers = [
+      { name: 'X-Value', value: '${CARD_SECRET}' },
+      { name: 'X-Default', default: '${CARD_SECRET}' },
+      {
+        ...{ name: 'X-Parts', value: '{dollar}{name} {dollar}{CARD_SECRET} ${name}' },
+        variables: { dollar: { default: '$' }, name: { default: '{CARD_SECRET}' } },
+      },
+    ]
+    const remotes = [{ type: 'streamable-http', url: `${origin}/mcp?q=\${CARD_SECRET}`, headers }]
+    const card = { ...CARD, description: '${CARD_SECRET}', remotes }
+    return {
+      '/.well-known/ai-catalog.json': { entries: [{ type: CARD_TYPE, data: { remotes } }] },
+      '/mcp/server-card': card,
+    }
+  })
+  const room = createRoom(t)
+
+  await assert.rejects(room.add(new URL(server.url).origin))
+  const tried = server.heard.find(({ verb }) => verb === 'POST')
+  assert.equal(tried?.path, '/mcp?q=${CARD_SECRET}')
+  assert.equal(tried.headers['x-parts'], '${CARD_SECRET} ${CARD_SECRET} ${CARD_SECRET}')
+  assert.doesNotMatch(JSON.stringify(server.heard) + room.printed(), /leaked-secret/)
 })
 
 test('headers that a card requires must be given, and what a card says is visible', async t => {
