@@ -10,7 +10,7 @@ import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors
 import type { Health } from '../../errors/health.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isLegacy, isModern } from '../../protocol/methods.ts'
-import { readTexts } from '../../util/plain-data.ts'
+import { readText, readTexts } from '../../util/plain-data.ts'
 import { getPlatform } from '../../util/platform.ts'
 import { withGatewayHandle, withUnstartedGateway } from '../local/gateway-handle.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -170,7 +170,8 @@ async function checkServerCards({ config }: LoadedConfig, terminal: Terminal): P
   const findings = Object.entries(config.upstreams).map(async ([upstream, spec]) => {
     if ((spec.type !== 'http' && spec.type !== 'sse') || !spec.enabled) return []
     const { url, card } = await discoverServer(new URL(spec.url), fetch, false)
-    const remotes = (card?.remotes ?? []).filter(one => !String(one.url).includes('{'))
+    const all = (card?.remotes ?? []).filter(one => readText(one, 'type') !== undefined)
+    const remotes = all.filter(one => readText(one, 'url')?.includes('{') === false)
     const type = spec.type === 'http' ? 'streamable-http' : 'sse'
     if (remotes.length === 0 || remotes.some(one => one.type === type && isRemoteAt(one, url) && isSupported(one)))
       return []

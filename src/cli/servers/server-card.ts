@@ -47,13 +47,14 @@ export async function discoverServer(
 async function selectServer(address: URL, read: (document: URL) => Promise<unknown>): Promise<URL> {
   const entries = readList(await read(new URL(CATALOG_PATH, address)), 'entries')
   const cards = entries.filter(entry => readText(entry, 'type') === CARD_TYPE).slice(0, MAX_CARDS)
-  const servers = await Promise.all(
+  const named = await Promise.all(
     cards.map(async entry => {
       const location = readText(entry, 'url') ?? ''
       const card = readValue(entry, 'data') ?? (URL.canParse(location) ? await read(new URL(location)) : undefined)
       return readText(readList(card, 'remotes')[0], 'url') ?? `${location} (server card)`
     }),
   )
+  const servers = named.filter(text => URL.canParse(text))
   const only = servers.length === 1 ? URL.parse(servers[0] ?? '') : null
   if (servers.length === 0 || only?.origin === address.origin) return only ?? address
   const what = `${address.origin} lists ${plural(servers.length, 'server')}: add one by its URL: ${joinExcerpts(servers)}`
@@ -65,8 +66,9 @@ export function joinExcerpts(texts: readonly string[]): string {
   return texts.map(text => escapeInvisible(toOneLine(text)).slice(0, 200)).join(', ')
 }
 
-/** True if a card's remote is at this URL, apart from its query. */
+/** True if a card's remote is at this URL, whose query may have more if the remote's has nothing. */
 export function isRemoteAt(remote: unknown, url: URL): boolean {
   const own = URL.parse(readText(remote, 'url') ?? '')
-  return own?.origin === url.origin && own.pathname.replace(/\/$/, '') === url.pathname.replace(/\/$/, '')
+  const isSame = own?.origin === url.origin && own.pathname.replace(/\/$/, '') === url.pathname.replace(/\/$/, '')
+  return isSame && (own.search === '' || own.search === url.search)
 }

@@ -136,6 +136,34 @@ test('headers that a card requires must be given, and what a card says is visibl
   assert.match(room.printed(), /Weather\\u200b now\n/)
 })
 
+test('the transport comes from the card of the same URL, and is shown', async t => {
+  const { url } = await serveDocuments(t, origin => ({
+    '/mcp/server-card': { ...CARD, remotes: [{ type: 'sse', url: `${origin}/mcp?tenant=a` }] },
+  }))
+  const room = createRoom(t)
+
+  await assert.rejects(room.add(url, { 'dry-run': true }), { code: 'ENOENT' })
+  assert.match(room.printed(), /type: http/)
+  assert.doesNotMatch(room.printed(), /sse/)
+  await assert.rejects(room.add(`${url}?tenant=a`, { 'dry-run': true }), { code: 'ENOENT' })
+  assert.match(room.printed(), /type: sse/)
+  assert.match(room.printed(), /note transport: sse, from the server card/)
+})
+
+test('entries of a catalog without a URL are left out', async t => {
+  const entries = [{ type: CARD_TYPE }, { type: CARD_TYPE, url: 'bad' }, { type: CARD_TYPE, data: [] }]
+  const listed = { ...CARD, remotes: [{ url: 'https://other.example.com/mcp' }] }
+  const empty = await serveDocuments(t, () => ({ '/.well-known/ai-catalog.json': { entries } }))
+  const more = [...entries, { type: CARD_TYPE, data: listed }]
+  const one = await serveDocuments(t, () => ({ '/.well-known/ai-catalog.json': { entries: more } }))
+  const room = createRoom(t)
+
+  await assert.rejects(room.add(new URL(empty.url).origin, { 'dry-run': true }), { code: 'ENOENT' })
+  await assert.rejects(room.add(new URL(one.url).origin), {
+    message: /lists 1 server: add one by its URL: https:\/\/other\.example\.com\/mcp$/,
+  })
+})
+
 test(
   'without a card, or with one that does not come, a server is added as it was given',
   { timeout: 20_000 },
@@ -163,6 +191,7 @@ test('gateway doctor --online reports a server whose card describes another one'
   const upstreams = {
     sound: url,
     plain: (await serve(origin => remote(`${origin}/mcp/`, ['2025-11-25', '2099-01-01']))).url,
+    odd: (await serve(() => ({ type: {}, url: 5 }))).url,
     open: (await serve(() => remote('https://{tenant}.example.com/mcp'))).url,
     moved: (await serve(() => remote('https://new.example.com/mcp'))).url,
     old: (await serve(origin => remote(`${origin}/mcp`, ['2020-01-01']))).url,
