@@ -11,13 +11,6 @@ import { CLIENT_COMMANDS, SERVER_COMMANDS } from './commands/servers.ts'
 import { MISC_COMMANDS } from './commands/scaffold-and-help.ts'
 import { CONTROL_COMMANDS } from './commands/control.ts'
 
-/** Other names of commands. */
-const COMMAND_ALIASES: ReadonlyMap<string | undefined, string> = new Map([
-  ['ls', 'ps'],
-  ['list', 'ps'],
-  ['scan', 'doctor'],
-])
-
 /** Other programs' command names, which may mean something else there. */
 const OTHER_NAMES: Readonly<Record<string, string | undefined>> = {
   run: 'serve',
@@ -26,16 +19,15 @@ const OTHER_NAMES: Readonly<Record<string, string | undefined>> = {
 
 /** Runs the command that the arguments name, or shows help. Returns the exit code. */
 export async function runCommand(
-  given: readonly string[],
+  argv: readonly string[],
   own: OwnManifest,
   host: Host,
   terminal: Terminal,
 ): Promise<number> {
-  const alias = COMMAND_ALIASES.get(given[0])
-  const argv = alias === undefined ? given : [alias, ...given.slice(1)]
-  if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), COMMANDS, terminal)
-  const added = await loadExternalCommands(argv, COMMANDS, terminal)
-  const commands = { ...added.commands, ...COMMANDS }
+  const all = { ...COMMANDS, ...ALIASES }
+  if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), all, terminal)
+  const added = await loadExternalCommands(argv, all, terminal)
+  const commands = { ...added.commands, ...all }
   const external = Object.keys(added.commands).map(id => id.replaceAll(':', ' '))
   const context: CommandContext = { terminal, host, commands, external, own }
   return wantsHelp(argv) ? showHelp(argv, context) : runWords(argv, context, added.problem)
@@ -115,3 +107,11 @@ export const COMMANDS: CommandMap = {
   ...(await loadPluginCommands(builtins)),
   ...MISC_COMMANDS,
 }
+
+/** Other names of commands, which lists leave out. */
+const ALIASES = Object.fromEntries(
+  Object.entries({ ls: 'ps', list: 'ps', scan: 'doctor' }).map(([alias, id]) => [
+    alias,
+    { ...(COMMANDS[id] as Command), hidden: true },
+  ]),
+)

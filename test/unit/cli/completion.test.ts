@@ -20,6 +20,21 @@ test('commands, those of a topic, flags and values are completed', async () => {
   assert.ok((await offered('')).includes('--version'))
 })
 
+test('other names of a command have the same help and completion', async () => {
+  assert.deepEqual(await offered('sc'), ['scan'])
+  assert.deepEqual(await offered('scan', '--o'), ['--online'])
+  for (const words of [
+    ['help', 'scan'],
+    ['scan', '--help'],
+  ]) {
+    const { code, stdout } = await runCommand(words, { cwd: '/' })
+    assert.equal(code, 0)
+    assert.match(stdout, /gateway scan \[--online\]/)
+  }
+  const { stdout } = await runCommand(['help', 'all'], { cwd: '/' })
+  assert.doesNotMatch(stdout, /^ {2}scan/m)
+})
+
 test('a flag is followed by what it may be, or by nothing that is known', async () => {
   assert.deepEqual(await offered('connect', 'cursor', '--scope', ''), ['user', 'project'])
   assert.deepEqual(await offered('service', '--platform', 'd'), ['darwin'])
