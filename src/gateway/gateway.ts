@@ -168,7 +168,7 @@ export class Gateway {
   readonly #logs: UpstreamLogFeed
   readonly #load: GatewayOptions['load']
   #startedAt: number | undefined
-  /** Listeners of `start` that are being opened. */
+  /** The `ready` hooks and listeners of `start`, until they are done. */
   #opening: Promise<unknown> | undefined
 
   constructor({ deps, programs, gate, listeners, lifecycle, generations, events, load }: GatewayMembers) {
@@ -225,21 +225,26 @@ export class Gateway {
 
   /**
    * Opens the listeners, then begins to start the upstreams; `settled` waits for those.
-   * @throws GatewayError GW_LISTEN, or the error of a plugin's `ready` hook; the gateway is closed then.
+   * @throws GatewayError GW_LISTEN, GW_STOPPING if the gateway was closed, or the error of a plugin's `ready` hook; the
+   * gateway is closed then.
    */
   async start(): Promise<void> {
     this.#markStarted()
-    const { graph, loaded, neighbours } = this.generation
+    this.#opening = this.#openListeners()
     try {
-      await this.#generations.runReadyHooks(this.generation)
-      if (this.#lifecycle.isClosed) return
-      this.#opening = this.#listeners.applyPlan({ loaded, hooks: graph.hooks, neighbours }, 0)
       await this.#opening
+      if (this.#lifecycle.isClosed) throw gatewayError('GW_STOPPING')
     } catch (error) {
       await this.close()
       throw error
     }
-    if (!this.#lifecycle.isClosed) void startUpstreams(this.generation)
+    void startUpstreams(this.generation)
+  }
+
+  async #openListeners(): Promise<void> {
+    const { graph, loaded, neighbours } = this.generation
+    await this.#generations.runReadyHooks(this.generation)
+    await this.#listeners.applyPlan({ loaded, hooks: graph.hooks, neighbours }, 0)
   }
 
   /** Resolves when the first attempt of every upstream has succeeded or failed. */

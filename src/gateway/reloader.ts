@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import type { ConfigChanges, NameChanges } from '../api/gateway.ts'
 import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import type { Config, LoadedConfig } from '../config/index.ts'
@@ -63,8 +63,14 @@ export class Generations {
     return this.#current
   }
 
+  /** Runs the `ready` hooks one after the other. @throws GatewayError GW_STOPPING if the gateway closes meanwhile */
   async runReadyHooks({ graph }: Generation): Promise<void> {
-    await graph.hooks.getRunner('ready')?.()
+    this.#rejectWhenClosing()
+    for (const { run } of graph.hooks.listTaps('ready')) {
+      // Listed taps of asynchronous hooks end with a callback.
+      await promisify(run as (first: undefined, done: () => void) => void)(undefined)
+      this.#rejectWhenClosing()
+    }
   }
 
   /** Emits upstream changes. Open listens in the old generation receive changes until they close. */
@@ -154,7 +160,6 @@ export class Generations {
       takeBack = deps.clock.after(parseDuration(lists.grace), resolve)
     })
     await this.#waitOrEnd(Promise.race([startUpstreams(next, this.#current), grace])).finally(takeBack)
-    this.#rejectWhenClosing()
     await this.runReadyHooks(next)
     const { loaded, neighbours } = next
     const plan = { loaded, neighbours, hooks: next.graph.hooks }
