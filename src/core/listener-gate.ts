@@ -137,7 +137,6 @@ export class PipelineGate implements Gate {
   async openSession(init: SessionInit): Promise<Session> {
     if (!this.#isOpen) throw gatewayError('GW_STOPPING')
     const session = new PipelineSession(init)
-    if (init.client.era === 'legacy') session.openedAt = this.#graph.clock.now()
     try {
       await this.#graph.hooks.getRunner('session')?.(session)
     } catch (thrown) {
@@ -161,12 +160,12 @@ export class PipelineGate implements Gate {
       for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
     }
     if (!(session instanceof PipelineSession)) return end()
-    if (session.client.era === 'legacy') this.#reportEnd(session, reason)
+    if (session.openedAt !== undefined) this.#reportEnd(session, session.openedAt, reason)
     session.runWhenIdle(end)
     session.runEndListeners(reason, error => this.#graph.log.error(getErrorMessage(error), { session: session.id }))
   }
 
-  #reportEnd({ listener: name, client: { version }, openedAt }: PipelineSession, reason: string): void {
+  #reportEnd({ listener: name, client: { version } }: PipelineSession, openedAt: number, reason: string): void {
     const { hooks, clock } = this.#graph
     hooks.getRunner('sessionEnd')?.({ peer: 'client', name, version, ms: clock.now() - openedAt, reason })
   }
@@ -188,7 +187,9 @@ export class PipelineGate implements Gate {
 
   /** No notifications before initialization (2025-11-25, lifecycle). */
   #markInitialized(session: Session): void {
-    if (session.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
+    if (session.client.era !== 'legacy') return
+    if (session instanceof PipelineSession) session.root.openedAt ??= this.#graph.clock.now()
+    if (this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
   }
 
   receiveNotification(session: Session, notification: Notification): void {

@@ -35,8 +35,8 @@ export class PipelineSession implements Session {
   /** Calls that continue after their client was answered. */
   #backgroundCalls = 0
   #onIdle: (() => void) | undefined = undefined
-  /** Time at which a session with `initialize` was opened. */
-  openedAt = 0
+  /** Time of `initialize`; undefined before, and for sessions without. */
+  openedAt: number | undefined = undefined
   #endListeners: ((reason: string) => void)[] | undefined = undefined
 
   constructor(init: SessionInit, root?: PipelineSession) {

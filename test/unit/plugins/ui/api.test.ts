@@ -171,6 +171,15 @@ describe('what the API does', () => {
     assert.match(JSON.stringify(events), /done/)
   })
 
+  test('tries a tool without a session of a client in the metrics', async t => {
+    const made = await setting(t, { metrics: {} })
+    const { ask } = await made.opened()
+    await (await ask('run', posted({ name: 'web__echo', arguments: { text: 'hello' } }))).text()
+    const metrics = await (await fetch(new URL('/metrics', made.origin))).text()
+    assert.match(metrics, /tool="web__echo"/)
+    assert.doesNotMatch(metrics, /mcp_server_session_duration_seconds_count/)
+  })
+
   test('tries a tool with its arguments as they were written', async t => {
     const raw = fileURLToPath(new URL('../../fixtures/servers/raw-echo-server.mjs', import.meta.url))
     const upstreams = { raw: { type: 'stdio', command: process.execPath, args: [raw] } }
