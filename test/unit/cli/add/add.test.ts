@@ -165,6 +165,7 @@ test('what a registry says never becomes a reference, a program or a file of our
         environmentVariables: [
           { name: 'A', default: '${exec:touch pwned}' },
           { name: 'B', value: '${file:/etc/passwd}' },
+          { name: 'C', value: '{dollar}{HOME}', variables: { dollar: { default: '$' } } },
         ],
         packageArguments: [
           { type: 'positional', value: '${HOME}' },
@@ -184,7 +185,7 @@ test('what a registry says never becomes a reference, a program or a file of our
     environment: { HOME: '/home/me' },
   })
   const { env, args } = config.upstreams.x as unknown as { env: unknown; args: unknown }
-  assert.deepEqual(env, { A: '${exec:touch pwned}', B: '${file:/etc/passwd}' })
+  assert.deepEqual(env, { A: '${exec:touch pwned}', B: '${file:/etc/passwd}', C: '${HOME}' })
   assert.deepEqual(args, ['-y', 'pkg@1.0.0', '${HOME}', '--x', '$(id) `id` ; id'])
   assert.ok(!existsSync(join(room.directory, 'pwned')))
 })
