@@ -1,6 +1,7 @@
 import type { CatalogEntry, Config, Exchange, JsonObject, Plugin } from '../../src/plugin.ts'
 import {
   canonicalizeUri,
+  createProfileLookup,
   isObject,
   parseAppUri,
   readList,
@@ -36,8 +37,10 @@ export const apps: Plugin<undefined> = {
     )
     // Names in an earlier list form can be called: add the servers' own ones, and restore the list.
     const lists = new WeakMap<readonly CatalogEntry[], readonly CatalogEntry[]>()
-    hooks.listing.tap(FIRST, (entries, { kind }) => {
-      const own = kind === 'tools' ? listOwnNames(entries) : []
+    const findProfile = createProfileLookup(config)
+    hooks.listing.tap(FIRST, (entries, reader) => {
+      const isForeign = createForeignNameCheck(config, findProfile(reader))
+      const own = reader.kind === 'tools' ? listOwnNames(entries).filter(entry => !isForeign(entry)) : []
       if (own.length === 0) return undefined
       lists.set(own, entries)
       return own
@@ -88,6 +91,23 @@ function listOwnNames(entries: readonly CatalogEntry[]): readonly CatalogEntry[]
   return [...Map.groupBy(callable, ({ original }) => original).values()].flatMap(([entry, second]) =>
     entry === undefined || second !== undefined ? [] : [{ ...entry, exposed: entry.original }],
   )
+}
+
+/**
+ * Recognizes names that another server may have, whether it is up and whatever this caller may use: calls of them
+ * are not meant for the entry's server.
+ */
+function createForeignNameCheck(
+  { filters, upstreams, profiles = {} }: Config,
+  profile = '',
+): (entry: CatalogEntry) => boolean {
+  const renamed = Object.values(filters?.tools?.rename ?? {})
+  const servers = Object.entries(upstreams).map(([name, { prefix = `${name}__` }]) => ({
+    name,
+    prefix: profiles[profile]?.prefixes?.[name] ?? prefix,
+  }))
+  return ({ original, upstream }) =>
+    renamed.includes(original) || servers.some(({ name, prefix }) => name !== upstream && original.startsWith(prefix))
 }
 
 function isForApps(tool: JsonObject): boolean {

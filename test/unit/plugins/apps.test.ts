@@ -223,3 +223,26 @@ test('routes match the URI of a server, and lead to the page of the server that 
   assert.doesNotMatch(await read('ui://a.tapgate/app', 'only-b'), / ui:\/\/app"/)
   for (const uri of ['ui://secret/x', 'ui://a.tapgate/secret/x']) assert.match(await read(uri), /"message":"secret"/)
 })
+
+test("an app's calls never take the names of another server, whether that is down or its tool is hidden", async t => {
+  const a = await startAppServer(
+    t,
+    'a',
+    ['tick', 'b__go', 'go', 'short'].map(name => ({ name, link: 'ui://a' })),
+  )
+  const b = closeAfter(t, await testUpstream({ tools: { go: () => 'b go' } }))
+  const down = { type: 'http', url: 'http://127.0.0.1:9/mcp' } as const
+  const call = async (config: JsonObject, name: string, path = '') => {
+    const gateway = closeAfter(t, await testGateway({ upstreams: 'upstreams' in config ? { a } : { a, b }, config }))
+    const client = closeAfter(t, await testClient(`${gateway.url}${path}`))
+    return JSON.stringify(await client.request('tools/call', { name, arguments: {} }))
+  }
+
+  for (const name of ['tick', 'go']) assert.match(await call({}, name), new RegExp(`"a ${name}"`))
+  assert.match(await call({ upstreams: { b: down } }, 'b__go'), /GW_UPSTREAM_DOWN/)
+  assert.match(await call({ upstreams: { b: { ...down, prefix: '' } } }, 'go'), /"error"/)
+  assert.match(await call({ filters: { tools: { deny: ['b__go'] } } }, 'b__go'), /Unknown tool/)
+  assert.match(await call({ profiles: { only: { upstreams: ['a'] } } }, 'b__go', '/only'), /Unknown tool/)
+  const renamed = { filters: { tools: { rename: { b__go: 'short' } } }, policy: { deny: ['tool.original == "go"'] } }
+  assert.match(await call(renamed, 'short'), /Unknown tool/)
+})
