@@ -1,5 +1,5 @@
 import type { Call, CatalogEntry, Config, Exchange, JsonObject, Principal, Slot, Session } from '../../src/plugin.ts'
-import { EXTENSION_METHODS, getCredentialType, isObject, METHODS, readText } from '../../src/plugin.ts'
+import { EXTENSION_METHODS, getCredentialType, isObject, METHODS, parseAppUri, readText } from '../../src/plugin.ts'
 import type { Facts, SubjectKind, Variable } from './expression-variables.ts'
 import { createFacts, parseScheme } from './expression-variables.ts'
 import type { RuleSubject } from './policy-judge.ts'
@@ -74,7 +74,7 @@ export class FactsBuilder {
     if (reads.has('principal')) facts.principal = this.#getPrincipalFacts(principal)
     if (reads.has('tool')) facts.tool = called.kind === 'tools' ? this.#getToolFacts(called) : NO_TOOL
     if (reads.has('prompt')) facts.prompt = createPromptFacts(called)
-    if (reads.has('resource')) facts.resource = createResourceFacts(called)
+    if (reads.has('resource')) facts.resource = createResourceFacts(called, upstream)
     if (reads.has('skill')) facts.skill = createSkillFacts(called)
     if (reads.has('upstream')) facts.upstream = this.#getUpstreamFacts(upstream)
     if (reads.has('pin')) facts.pin = createPinFacts(called)
@@ -153,9 +153,12 @@ function createPromptFacts({ kind, name, original }: CalledSubject): object {
   return kind === 'prompts' ? createFacts('prompt', { name, original }) : NO_PROMPT
 }
 
-function createResourceFacts({ kind, name: uri, original }: CalledSubject): object {
-  const isUri = kind === 'resources' || kind === 'skills'
-  return isUri ? createFacts('resource', { uri, original, scheme: parseScheme(uri) }) : NO_RESOURCE
+/** For an app's page, `uri` is the server's own, which has one form only. */
+function createResourceFacts({ kind, name, original }: CalledSubject, upstream: string): object {
+  if (kind !== 'resources' && kind !== 'skills') return NO_RESOURCE
+  const app = parseAppUri(name)
+  const uri = app?.upstream === upstream ? app.uri : name
+  return createFacts('resource', { uri, original, scheme: parseScheme(uri) })
 }
 
 /** Without a manifest only a SKILL.md's URI has the name; otherwise rules that read it fail. */

@@ -1,3 +1,4 @@
+import { parseAppUri, toAppUri } from './app-uri.ts'
 import type { JsonObject } from './json/json.ts'
 import { isObject } from './json/json.ts'
 
@@ -62,7 +63,15 @@ function canonicalizeByScheme([, name = '', authority, path = '', query]: readon
   // Some parsers strip a `url:` prefix (RFC 3986, appendix C).
   if (scheme === 'url') return undefined
   if (WEB.has(scheme)) return canonicalizeWebUri(`${scheme}:${authority ?? ''}${path}`, query)
-  return joinUri(`${scheme}:`, canonicalizeAuthority(authority), canonicalizePath(path), query)
+  const uri = joinUri(`${scheme}:`, canonicalizeAuthority(authority), canonicalizePath(path), query)
+  return scheme === 'ui' && uri !== undefined ? canonicalizeAppUri(uri) : uri
+}
+
+/** The server's own URI, which rules read and the server gets, must be canonical too. */
+function canonicalizeAppUri(uri: string): string | undefined {
+  const app = parseAppUri(uri)
+  const own = app && parseCanonicalUri(app.uri)
+  return app === undefined ? uri : own && toAppUri(app.upstream, own)
 }
 
 /** Returns the canonical form, or the URI unchanged if it has none. */

@@ -2,6 +2,7 @@ import type { CatalogEntry } from '../../api/catalog-entry.ts'
 import { hasName, createUnlistedEntry } from '../../api/catalog-entry.ts'
 import type { Exchange, Session } from '../../api/index.ts'
 import type { Kind } from '../../protocol/methods.ts'
+import { parseAppUri } from '../../protocol/app-uri.ts'
 import { matchesRawTemplate } from '../../protocol/uri-patterns.ts'
 import { canonicalizePattern, parseCanonicalUri } from '../../protocol/uri.ts'
 import { settlesWithin } from '../../util/clock.ts'
@@ -97,9 +98,11 @@ export class EntrySearch {
   }
 
   #createUnlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
-    const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
+    const app = parseAppUri(uri)
+    const node = this.#graph.upstreams.get(app?.upstream ?? '') ?? this.#graph.upstreams.get(upstream ?? '')
     if (node === undefined) return undefined
-    const entry = createUnlistedEntry('resources', node.upstream.name, uri, node.prefix)
+    const { name } = node.upstream
+    const entry = createUnlistedEntry('resources', name, app?.upstream === name ? app.uri : uri, node.prefix)
     return this.#graph.catalog.applyCatalogTaps(entry, session)
   }
 

@@ -246,3 +246,24 @@ test("an app's calls never take the names of another server, whether that is dow
   const renamed = { filters: { tools: { rename: { b__go: 'short' } } }, policy: { deny: ['tool.original == "go"'] } }
   assert.match(await call(renamed, 'short'), /Unknown tool/)
 })
+
+test("a policy about a server's own URI holds for every spelling of the URI that clients see", async t => {
+  const pages = ['ui://admin/secret', 'ui://open']
+  const a = closeAfter(
+    t,
+    await testUpstream({
+      resources: Object.fromEntries(pages.map(uri => [uri, uri])),
+      capabilities: { resources: { subscribe: true } },
+      methods: { 'resources/read': ({ uri }) => ({ contents: [{ uri, text: 'read' }] }) },
+    }),
+  )
+  const config = { policy: { deny: ['resource.uri.startsWith("ui://admin/")'] } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a }, config }))
+  const client = closeAfter(t, await testClient(gateway.url, { era: 'legacy' }))
+  const hidden = ['admin', 'admin:', '%61dmin'].flatMap(host => [`ui://${host}`, `ui://a.tapgate/${host}`])
+
+  assert.ok('result' in (await client.request('resources/read', { uri: 'ui://a.tapgate/open' })))
+  for (const uri of [...hidden, 'ui://a.tapgate/admin%3A'])
+    for (const method of ['resources/read', 'resources/subscribe'])
+      assert.ok('error' in (await client.request(method, { uri: `${uri}/secret` })), `${method} ${uri}`)
+})
