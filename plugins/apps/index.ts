@@ -1,7 +1,8 @@
-import type { CatalogEntry, Config, Exchange, JsonObject, Plugin } from '../../src/plugin.ts'
+import type { Call, CatalogEntry, Config, Exchange, JsonObject, Plugin } from '../../src/plugin.ts'
 import {
   canonicalizeUri,
   createProfileLookup,
+  isAppOnly,
   isObject,
   parseAppUri,
   readList,
@@ -46,6 +47,7 @@ export const apps: Plugin<undefined> = {
       return own
     })
     hooks.listing.tap(FIRST, own => lists.get(own))
+    hooks.call.tap({ methods: ['tools/call'] }, refuseModels)
     hooks.request.tap({ methods: READ }, async exchange => {
       const uri = readUri(exchange)
       if (uri === undefined || findTarget(uri, config) !== undefined) return undefined
@@ -113,6 +115,14 @@ function createForeignNameCheck(
 function isForApps(tool: JsonObject): boolean {
   const visibility = readTexts(tool, '_meta', 'ui', 'visibility')
   return visibility.length === 0 || visibility.includes('app')
+}
+
+/** Refuses calls of tools for apps only that are wrapped, in a script or over REST, where no host hides them. */
+function refuseModels({ exchange }: Call): void {
+  const { entry, isUnwrapped = false, via } = exchange
+  if (entry === undefined || !(isUnwrapped || via === 'rest') || !isAppOnly(entry.value)) return
+  const message = `Unknown tool: ${String(exchange.params?.name)}`
+  exchange.entry = { ...entry, refusal: { code: RPC.invalidParams, message } }
 }
 
 function readUri({ params }: Exchange): string | undefined {

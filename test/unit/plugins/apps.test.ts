@@ -206,6 +206,33 @@ test('a tool for apps only is listed for hosts, and is in no search, script or R
   }
 })
 
+test('a model cannot call a tool for apps only by a search tool, in a script or over REST', async t => {
+  const clock = await startAppServer(t, 'clock', [
+    { name: 'show', link: 'ui://clock' },
+    { name: 'refresh', link: 'ui://clock', visibility: ['app'] },
+  ])
+  const config = { surface: { choices: ['search', 'code'] }, rest: { path: '/rest' } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { clock }, config }))
+  const call = async (mode: string, name: string, args: JsonObject) => {
+    const client = closeAfter(t, await testClient(`${gateway.url}?surface=${mode}`))
+    return JSON.stringify(await client.request('tools/call', { name, arguments: args }))
+  }
+  const callOverRest = async (name: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const url = new URL('/rest/tools/call', gateway.url)
+    return (await fetch(url, { method: 'POST', headers, body: JSON.stringify({ name }) })).status
+  }
+
+  for (const name of ['clock__refresh', 'refresh']) {
+    assert.match(await call('search', 'call_tool', { name }), /Unknown tool/, name)
+    assert.match(await call('code', 'run_code', { code: `return await call('${name}', {})` }), /Unknown tool/, name)
+    assert.equal(await callOverRest(name), 404, name)
+  }
+  assert.match(await call('search', 'call_tool', { name: 'clock__show' }), /clock show/)
+  assert.match(await call('search', 'clock__refresh', {}), /clock refresh/)
+  assert.equal(await callOverRest('clock__show'), 200)
+})
+
 test('routes match the URI of a server, and lead to the page of the server that the URI names', async t => {
   const tools = [{ name: 'show', link: 'ui://app' }]
   const [a, b] = [await startAppServer(t, 'a', tools, ['ui://app']), await startAppServer(t, 'b', tools, ['ui://app'])]
