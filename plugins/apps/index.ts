@@ -141,7 +141,7 @@ function findTarget(uri: string, { upstreams }: Config): ReturnType<typeof parse
   return target !== undefined && Object.hasOwn(upstreams, target.upstream) ? target : undefined
 }
 
-/** Finds the servers whose tools name a server's own URI, else those that list it, else those with its host. */
+/** Finds the servers whose tools name a server's own URI, or that list it; else those with its host. */
 async function findOwners(
   uri: string,
   exchange: Exchange,
@@ -151,16 +151,10 @@ async function findOwners(
   if (resources.some(({ exposed }) => exposed === uri)) return []
   const tools = await exchange.listShownEntries('tools')
   const named = tools.flatMap(({ upstream, value }) => listLinks(value).map(link => ({ upstream, link })))
-  const listed = resources.map(({ upstream, exposed }) => ({ upstream, link: canonicalizeUri(exposed) }))
-  const isSame = ({ upstream, link }: AppLink): boolean => link === expose(upstream, uri)
+  const listed = resources.map(({ upstream, exposed }) => ({ upstream, link: exposed }))
+  const links = [...named, ...listed].map(({ upstream, link }) => ({ upstream, link: canonicalizeUri(link) }))
   const [host = ''] = /^ui:\/\/[^/?#]*/.exec(uri) ?? []
-  const isNear = ({ upstream, link }: AppLink): boolean => link.startsWith(`${expose(upstream, host)}/`)
-  const found = [named.filter(isSame), listed.filter(isSame), [...named, ...listed].filter(isNear)]
-  return [...new Set(found.find(({ length }) => length > 0)?.map(({ upstream }) => upstream))]
-}
-
-/** An app's URI as clients see it. */
-interface AppLink {
-  readonly upstream: string
-  readonly link: string
+  const same = links.filter(({ upstream, link }) => link === expose(upstream, uri))
+  const near = links.filter(({ upstream, link }) => link.startsWith(`${expose(upstream, host)}/`))
+  return [...new Set((same.length > 0 ? same : near).map(({ upstream }) => upstream))]
 }

@@ -117,6 +117,16 @@ test('a part of an app in no list is not read from the first of two servers with
   assert.match(error?.message ?? '', /ui:\/\/a\.tapgate\/app\/part, ui:\/\/b\.tapgate\/app\/part/)
 })
 
+test("a server's own URI that only the tool of one server and the list of another have is refused", async t => {
+  const a = await startAppServer(t, 'a', [{ name: 'show', link: 'ui://pay/my page' }])
+  const b = await startAppServer(t, 'b', [], ['ui://pay/my page'])
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const { error } = await client.request('resources/read', { uri: 'ui://pay/my page' })
+
+  assert.match(error?.message ?? '', /ui:\/\/a\.tapgate\/pay\/my%20page, ui:\/\/b\.tapgate\/pay\/my%20page/)
+})
+
 test('updates of a subscribed app have the URI that the client sees', async t => {
   const a = closeAfter(
     t,
