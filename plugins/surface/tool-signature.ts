@@ -1,5 +1,5 @@
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
-import { estimateBytes, isObject } from '../../src/plugin.ts'
+import { estimateBytes, isObject, readMap } from '../../src/plugin.ts'
 
 const MAX_LENGTH = 160
 /** Schema keywords that a compact schema omits. */
@@ -8,6 +8,9 @@ const OMITTED_KEYWORDS: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
+
+/** Members of `_meta` with the links to a tool's app and its visibility (MCP Apps, OpenAI Apps SDK). */
+const APP_KEYS: ReadonlySet<string> = new Set(['ui', 'ui/resourceUri', 'openai/outputTemplate'])
 
 /** Shortens a tool to its first sentence and a schema without texts, which accepts at least the same values. */
 export function compactTool(entry: CatalogEntry): CatalogEntry {
@@ -20,7 +23,8 @@ export function compactTool(entry: CatalogEntry): CatalogEntry {
   value.inputSchema = compactRootSchema(inputSchema)
   if (annotations !== undefined) value.annotations = annotations
   if (execution !== undefined) value.execution = execution
-  if (_meta !== undefined) value._meta = _meta
+  const links = Object.entries(readMap(_meta)).filter(([key]) => APP_KEYS.has(key))
+  if (links.length > 0) value._meta = Object.fromEntries(links)
   const made = { ...entry, value }
   COMPACT.set(entry, made)
   return made

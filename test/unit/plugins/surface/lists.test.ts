@@ -52,6 +52,18 @@ test('a list within a budget never costs more, whatever is pinned', () => {
   )
 })
 
+test('a compact tool keeps the links to its app and its visibility, and no other metadata', () => {
+  const links = { ui: { resourceUri: 'ui://a', visibility: ['app'] }, 'openai/outputTemplate': 'ui://a' }
+  const entry = { kind: 'tools', upstream: 'a', original: 'a', exposed: 'a' } as const
+  const { value } = compactTool({ ...entry, value: { name: 'a', _meta: { ...links, 'example.com/notes': 'long' } } })
+
+  assert.deepEqual(value._meta, links)
+  assert.equal(
+    '_meta' in compactTool({ ...entry, value: { name: 'a', _meta: { 'example.com/notes': 1 } } }).value,
+    false,
+  )
+})
+
 test('a compact schema takes what the whole one takes', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false, logger: false })
   const samples = [{}, { query: 'x' }, { path: 'x', content: 'y' }, { id: 1 }, { url: 'http://a' }, { text: 5 }]
