@@ -25,8 +25,8 @@ export const apps: Plugin<undefined> = {
   name: 'apps',
   setup({ config, hooks, slot }) {
     const owner = slot.exchange((): { upstream?: string } => ({}))
-    const renamed = listRenamedUris(config)
-    const expose = (upstream: string, uri: string): string => (renamed.has(uri) ? uri : toAppUri(upstream, uri))
+    const expose = (upstream: string, uri: string): string =>
+      isChosen(uri, upstream, config) ? uri : toAppUri(upstream, uri)
     const exposeEntry = (entry: CatalogEntry): CatalogEntry => {
       const exposed = entry.kind === 'resources' ? expose(entry.upstream, entry.exposed) : entry.exposed
       const value = entry.kind === 'tools' ? changeLinks(entry.value, uri => expose(entry.upstream, uri)) : entry.value
@@ -130,10 +130,10 @@ function readUri({ params }: Exchange): string | undefined {
   return uri?.startsWith('ui://') === true ? uri : undefined
 }
 
-/** Lists the URIs that the configuration chose, which stay as they are. */
-function listRenamedUris({ filters, upstreams }: Config): ReadonlySet<string> {
-  const sections = [filters?.resources, ...Object.values(upstreams).map(({ resources }) => resources)]
-  return new Set(sections.flatMap(section => Object.values(section?.rename ?? {})))
+/** Checks whether the configuration chose the URI for this server, so that it stays as it is. */
+function isChosen(uri: string, upstream: string, { filters, upstreams }: Config): boolean {
+  const sections = [filters?.resources, upstreams[upstream]?.resources]
+  return sections.some(section => Object.values(section?.rename ?? {}).includes(uri))
 }
 
 function findTarget(uri: string, { upstreams }: Config): ReturnType<typeof parseAppUri> {

@@ -127,6 +127,19 @@ test("a server's own URI that only the tool of one server and the list of anothe
   assert.match(error?.message ?? '', /ui:\/\/a\.tapgate\/pay\/my%20page, ui:\/\/b\.tapgate\/pay\/my%20page/)
 })
 
+test("a URI that the configuration chose for one server does not lead another server's tool to it", async t => {
+  const a = await startAppServer(t, 'a', [{ name: 'show', link: 'ui://page' }])
+  const b = await startAppServer(t, 'b', [], ['ui://old'])
+  const config = { upstreams: { b: { resources: { rename: { 'ui://old': 'ui://page' } } } } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b }, config }))
+  const client = closeAfter(t, await testClient(gateway.url))
+  const { tools } = (await client.request('tools/list')).result as { tools: ListedTool[] }
+  const [link = ''] = tools.map(({ _meta }) => _meta.ui.resourceUri)
+
+  assert.ok(includesText((await client.request('resources/read', { uri: link })).result, 'a ui://page'))
+  assert.ok(includesText((await client.request('resources/read', { uri: 'ui://page' })).result, 'b ui://old'))
+})
+
 test('updates of a subscribed app have the URI that the client sees', async t => {
   const a = closeAfter(
     t,
