@@ -33,7 +33,15 @@ function checkGlobValue(value: unknown, pointer: string, report: Report): void {
       checkGlob(key, appendPointer(pointer, key), finding => report({ ...finding, on: 'key' }))
 }
 
+/** An app's URI as clients see it (`src/protocol/app-uri.ts`); only routes match it. */
+const APP_URI = /^ui:\/\/[^/]+\.tapgate\/(.*)$/is
+
 function checkGlob(glob: string, pointer: string, report: Report): void {
+  const [, own] = APP_URI.exec(glob) ?? []
+  if (own !== undefined && !pointer.startsWith('/routes/')) {
+    const hint = `rules match the server's own URI: write "ui://${own}"`
+    report({ pointer, message: `"${glob}" matches nothing: only clients see such URIs`, hint, severity: 'warning' })
+  }
   const unclosed = findUnclosed(glob)
   if (unclosed !== undefined)
     return report({
