@@ -22,11 +22,8 @@ const MAX_PAGE = 100
 
 /** Hosts that stand for every address of the machine. */
 const WILDCARDS = ['0.0.0.0', '::']
-const NOT_FOUND: HttpReply = {
-  status: 404,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ error: 'Server not found' }),
-}
+/** The same as for unknown paths, so that names cannot be guessed. */
+const NOT_FOUND: HttpReply = { status: 404 }
 
 type DiscoveryOptions = NonNullable<Config['discovery']>
 
@@ -55,8 +52,9 @@ export const discovery: Plugin<DiscoveryOptions> = {
     const documents = new Documents(config, options)
     const serve = (path: string, handle: (request: HttpRequest) => HttpReply): void =>
       hooks.http.for(path).tap(request => {
-        if (options.listeners?.includes(request.listener) === false) return NOT_FOUND
-        return request.method === 'GET' ? handle(request) : { status: 405, headers: { allow: 'GET' } }
+        const isServed = options.listeners?.includes(request.listener) !== false
+        const found = isServed ? handle(request) : NOT_FOUND
+        return found === NOT_FOUND || request.method === 'GET' ? found : { status: 405, headers: { allow: 'GET' } }
       })
     const cards = listCards(config, documents.profiles)
 

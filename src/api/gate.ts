@@ -164,7 +164,7 @@ export interface ClientCertificate {
   readonly expiresAt: number
 }
 
-/** A plugin's answer to an `HttpRequest`. Header names are lower case. */
+/** A plugin's answer to an `HttpRequest`. Header names are lower case. 404 without a body is sent as for unknown paths. */
 export interface HttpReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>

@@ -206,7 +206,7 @@ function servePath(arrival: Arrival): Promise<void> | undefined {
   const answer = arrival.context.gate.serve(request)
   return answer?.then(async reply => {
     if (reply?.replicaId === undefined || !(await forwardToOwner(arrival, reply.replicaId, request)))
-      await sendReply(arrival, reply)
+      await (reply?.status === 404 && reply.body === undefined ? sendNotFound(arrival) : sendReply(arrival, reply))
   })
 }
 

@@ -8,6 +8,8 @@ const KEY = 'gwk_only-for-this-example'
 const KEYS = {
   keys: [{ name: 'ci', hash: 'sha256:e416b1c4a772540693d475cdd5040a5eec5c4cc74f9afa5e332b814f86dc4318' }],
 }
+/** The same key for a caller who may not use the profile `ops`. */
+const OTHER_KEYS = { keys: KEYS.keys.map(key => ({ ...key, name: 'guest' })) }
 /** What cards say about the key that the gateway requires. */
 const HEADERS = [{ name: 'X-API-Key', description: 'API key of the gateway.', isRequired: true, isSecret: true }]
 const PROFILES = { readers: {}, ops: { principals: ['ci'] } }
@@ -104,7 +106,26 @@ test('a public registry needs no credentials, lists what the cards describe, and
   assert.deepEqual(servers[0]?.server.remotes, [{ type: 'streamable-http', url, headers: HEADERS }])
   assert.deepEqual((await list(as)).servers, servers, 'a key changes nothing')
   assert.deepEqual([readers.status, ops.status, mcp.status], [200, 404, 401])
-  assert.deepEqual(await ops.json(), { error: 'Server not found' })
+})
+
+test('a hidden profile is answered like an unknown one, so that nobody can guess its name', async t => {
+  const { url, get } = await serve(t, { discovery: { registry: 'public' }, profiles: PROFILES, auth: OTHER_KEYS })
+  const answer = async (path: string, method = 'GET', headers: Record<string, string> = {}) => {
+    const reply = await fetch(new URL(path, url), { method, headers })
+    return [reply.status, [...reply.headers].filter(([name]) => name !== 'date'), await reply.text()]
+  }
+  const as = { authorization: `Bearer ${KEY}` }
+  const version = (profile: string) => `/v0.1/servers/${encodeURIComponent(`127.0.0.1/tapgate-${profile}`)}/versions`
+
+  for (const method of ['GET', 'POST'])
+    for (const headers of [{}, as])
+      for (const path of [
+        version,
+        (name: string) => `${version(name)}/latest`,
+        (name: string) => `/mcp/${name}/server-card`,
+      ])
+        assert.deepEqual(await answer(path('ops'), method, headers), await answer(path('none'), method, headers))
+  assert.equal((await get(version('readers'))).status, 200)
 })
 
 test('the registry has pages, and one version of each server', async t => {
