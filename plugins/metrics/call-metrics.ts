@@ -1,5 +1,5 @@
 import type { Answer, CallRecord, Clock, Dispatch, EndedSession, Upstream } from '../../src/plugin.ts'
-import { GatewayError, METHODS } from '../../src/plugin.ts'
+import { GatewayError, METHODS, RPC } from '../../src/plugin.ts'
 import type { Family, SeriesLabels } from './series.ts'
 import { Histogram, KeyMap } from './series.ts'
 
@@ -8,10 +8,11 @@ const OTHER = 'other'
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 /** Bucket bounds from the OpenTelemetry conventions for MCP, in seconds. */
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
-/** Maximum error types with their own series; servers choose their codes. */
-const MAX_ERRORS = 50
+/** Maximum error types per upstream with their own series, besides the known ones; servers choose their codes. */
+const MAX_ERRORS = 10
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
+const KNOWN_ERRORS: ReadonlySet<string> = new Set([TOOL_ERROR, OTHER_ERROR, ...Object.values(RPC).map(String)])
 /** Reasons for which the gateway closes a client's session as failed. */
 const FAILURES: ReadonlySet<string> = new Set(['refused', 'credentials expired or revoked'])
 const TRANSPORTS: Readonly<Record<string, string>> = { stdio: 'pipe', http: 'tcp', socket: 'unix' }
@@ -38,7 +39,7 @@ export class CallMetrics {
   }, BOUNDS)
   /** Attributes by upstream. */
   readonly #addresses = new Map<string, SeriesLabels>()
-  /** Known names by method and upstream, server-side names by upstream and method, error types by method. */
+  /** Known names by method and upstream, server-side names by upstream and method, error types by upstream. */
   readonly #labels = new KeyMap((_group: string, _member: string) => new Set<string>())
 
   /** `bounds` in seconds, ascending. */
@@ -61,7 +62,7 @@ export class CallMetrics {
     // Unknown names are omitted, so that clients cannot create series.
     const named = upstream !== '' && NAMED.has(method) ? name : ''
     const tool = limitLabel(this.#labels.getOrCreate(method, upstream), named, this.#maxTools, OTHER)
-    const type = this.#limitError(method, outcome === 'is_error' ? TOOL_ERROR : String(code || ''))
+    const type = this.#limitError(upstream, outcome === 'is_error' ? TOOL_ERROR : String(code || ''))
     this.#counts.getOrCreate(method, upstream, tool, outcome).value++
     this.#durations.add(ms, method, upstream)
     this.#requests.add(ms, method, tool, type)
@@ -74,14 +75,14 @@ export class CallMetrics {
       const began = clock.now()
       const method = METHODS.has(call.method) ? call.method : OTHER
       const named = NAMED.has(method) ? String(call.params?.name) : ''
-      const record = (type: string): void => {
+      const record = (error: string): void => {
         // The server's name differs from the name in the catalog.
         const tool = limitLabel(this.#labels.getOrCreate(upstream, method), named, this.#maxTools, OTHER)
-        this.#attempts.add(clock.now() - began, upstream, method, tool, this.#limitError(method, type))
+        this.#attempts.add(clock.now() - began, upstream, method, tool, error)
       }
       return next(call).then(
         answer => {
-          record(getErrorType(answer))
+          record(this.#limitError(upstream, getErrorType(answer)))
           return answer
         },
         (error: unknown) => {
@@ -94,13 +95,14 @@ export class CallMetrics {
 
   /** `listener` is the listener type for a client's session. */
   recordSession({ peer, name, version: reported, ms, reason, error = '' }: EndedSession, listener = ''): void {
-    const version = this.#limitError('version', reported)
+    const version = limitLabel(this.#labels.getOrCreate('mcp.protocol.version', ''), reported, MAX_ERRORS, OTHER_ERROR)
     if (peer === 'server') this.#connections.add(ms, name, version, error)
     else this.#sessions.add(ms, TRANSPORTS[listener] ?? '', version, FAILURES.has(reason) ? OTHER_ERROR : '')
   }
 
-  #limitError(group: string, type: string): string {
-    return type === '' ? type : limitLabel(this.#labels.getOrCreate('', group), type, MAX_ERRORS, OTHER_ERROR)
+  #limitError(upstream: string, type: string): string {
+    if (type === '' || KNOWN_ERRORS.has(type)) return type
+    return limitLabel(this.#labels.getOrCreate('error.type', upstream), type, MAX_ERRORS, OTHER_ERROR)
   }
 
   families(): Family[] {

@@ -167,3 +167,23 @@ test('metrics have the histograms of OpenTelemetry for MCP, of requests and of t
   const bounds = found.get('mcp_server_operation_duration_seconds')
   assert.ok(JSON.stringify(bounds).includes('300.0'))
 })
+
+test('error types that one server makes up hide none of another server and of the gateway', async t => {
+  let code = 1000
+  const codes = { 'tools/call': () => ({ code: code++, message: 'made up' }) }
+  const odd = closeAfter(t, await testUpstream({ tools: { x: () => '' }, methods: codes }))
+  const own = closeAfter(t, await testUpstream({ tools: TOOLS, methods: {} }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { odd, own }, config: { metrics: {} } }))
+  const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+  for (let i = 0; i < 60; i++) await call(client, 'odd__x')
+  for (const tool of ['own__d', 'own__x']) await call(client, tool)
+  const found = await scrape(gateway)
+
+  for (const side of ['client', 'server']) {
+    const family = found.get(`mcp_${side}_operation_duration_seconds`)
+    const types = (family?.samples ?? []).map(({ labels }) => labels.error_type)
+    assert.ok(types.includes('tool_error'))
+    assert.equal(types.includes('-32602'), side === 'server')
+    assert.ok(new Set(types).size < 20, 'and there are few')
+  }
+})
