@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Config, HttpReply, HttpRequest, Metric, Plugin } from '../../src/plugin.ts'
 import { checkKnownName, readList, readMap, isObject } from '../../src/plugin.ts'
@@ -119,12 +120,7 @@ function toSnakeCase(path: readonly string[]): string {
 /** Process metrics with the names that standard Prometheus dashboards use. */
 class ProcessMetrics {
   #lag: ReturnType<typeof monitorEventLoopDelay> | undefined = undefined
-  readonly #startedAt: number
-
-  /** `startedAt` in seconds since 1970. */
-  constructor(startedAt: number) {
-    this.#startedAt = startedAt
-  }
+  readonly #startedAt = Date.now() / 1000 - process.uptime()
 
   start(): void {
     this.#lag ??= monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
@@ -136,7 +132,7 @@ class ProcessMetrics {
     this.#lag = undefined
   }
 
-  /** Resets the event loop delay at each scrape. */
+  /** Resets the event loop delay. */
   families(): Family[] {
     const { rss, heapUsed, heapTotal } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
@@ -168,7 +164,10 @@ interface MetricsState {
   readonly calls: CallMetrics
   readonly clientRequests: KeyMap<[method: string], { readonly labels: SeriesLabels; value: number }>
   refused: number
-  readonly process: ProcessMetrics
+  /** For scrapes and exports, as each resets the event loop delay. */
+  readonly processes: readonly [scraped: ProcessMetrics, exported: ProcessMetrics]
+  /** Distinguishes gateways in one process. */
+  readonly instance: string
   /** Generations that use this state. */
   owners: number
 }
@@ -195,20 +194,22 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
       calls: new CallMetrics(bounds, tools),
       clientRequests: new KeyMap(method => ({ suffix: '_total', labels: { method }, value: 0 })),
       refused: 0,
-      process: new ProcessMetrics(Date.now() / 1000 - process.uptime()),
+      processes: [new ProcessMetrics(), new ProcessMetrics()],
+      instance: randomUUID(),
       owners: 0,
     }))
-    const { calls, clientRequests } = state
+    const { calls, clientRequests, processes } = state
+    const [scraped, exported] = processes
 
-    const collect = async (): Promise<Family[]> =>
-      collectFamilies((await api.control('metrics')) as unknown as Figures, state)
+    const collect = async (process: ProcessMetrics): Promise<Family[]> =>
+      collectFamilies((await api.control('metrics')) as unknown as Figures, state, process)
     let stopExport: ReturnType<typeof startExport> = undefined
 
     hooks.ready.tap(() => {
       calls.configure(bounds, tools)
       state.owners++
-      state.process.start()
-      stopExport = startExport(api, collect)
+      for (const one of processes) one.start()
+      stopExport = startExport(api, () => collect(exported), state.instance)
     })
     hooks.settled.tap(({ record }) => calls.recordCall(record))
     // Innermost, to measure each attempt separately.
@@ -220,12 +221,15 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     })
     hooks.http.for(path).tap(request => {
       const isMeant = listeners === undefined || listeners.includes(request.listener)
-      return isMeant ? replyWithMetrics(request, collect) : { status: 404 }
+      return isMeant ? replyWithMetrics(request, () => collect(scraped)) : { status: 404 }
     })
     hooks.close.tap(async () => {
-      await stopExport?.()
       state.owners--
-      if (state.owners <= 0) state.process.stop()
+      const lastExport = stopExport?.()
+      // After a reload, the next generation exports the same counters.
+      if (state.owners > 0) return
+      await lastExport
+      for (const one of processes) one.stop()
     })
   },
 }
@@ -236,7 +240,8 @@ async function replyWithMetrics({ method }: HttpRequest, collect: () => Promise<
   return { status: 200, headers, body: formatExposition(await collect()) }
 }
 
-function collectFamilies(figures: Figures, { calls, clientRequests, refused, process }: MetricsState): Family[] {
+function collectFamilies(figures: Figures, state: MetricsState, process: ProcessMetrics): Family[] {
+  const { calls, clientRequests, refused } = state
   const { upstreams, sessions, running, health, metrics } = figures
   return [
     ...calls.families(),

@@ -4,6 +4,8 @@ import type { Metric } from '../../src/plugin.ts'
 export interface Family extends Metric {
   /** Seconds; added to Prometheus names. */
   readonly unit?: 's'
+  /** Start of the count in milliseconds since 1970; default: the start of the process. */
+  readonly since?: number
 }
 
 /** One sample; its suffix is `_total` or `_bucket`, for example. */
@@ -49,6 +51,7 @@ interface HistogramSeries {
 export class Histogram<Keys extends readonly string[]> {
   readonly #bounds: readonly number[]
   readonly #series: KeyMap<Keys, HistogramSeries>
+  readonly #since = Date.now()
 
   constructor(describe: (...keys: Keys) => SeriesLabels, bounds: readonly number[]) {
     this.#bounds = bounds
@@ -80,7 +83,7 @@ export class Histogram<Keys extends readonly string[]> {
         { suffix: '_count', labels, value: count },
       ]
     })
-    return { name, type: 'histogram', help, samples, ...(unit === undefined ? {} : { unit }) }
+    return { name, type: 'histogram', help, samples, since: this.#since, ...(unit === undefined ? {} : { unit }) }
   }
 }
 

@@ -38,23 +38,24 @@ interface OtlpMetric {
 }
 
 interface Export {
+  readonly path: string | undefined
   readonly headers: IncomingMessage['headers']
   readonly resource: Readonly<Record<string, unknown>>
   readonly metrics: ReadonlyMap<string, OtlpMetric>
 }
 
-/** A collector's endpoint for metrics. */
-async function collector(t: TestContext): Promise<{ url: string; exports: Export[] }> {
+/** A collector's endpoint for metrics; without a reply it hangs. */
+async function collector(t: TestContext, reply: object | null = {}): Promise<{ url: string; exports: Export[] }> {
   const exports: Export[] = []
   const server = createServer((request, response) => {
     void json(request).then(body => {
-      assert.equal(request.url, '/v1/metrics')
-      exports.push({ headers: request.headers, ...read(body as never) })
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      exports.push({ path: request.url, headers: request.headers, ...read(body as never) })
+      if (reply === null) return
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  cleanup(t, () => void server.close())
+  cleanup(t, () => void server.close().closeAllConnections())
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, exports }
 }
 
@@ -92,6 +93,7 @@ test('a collector receives the four histograms of MCP with the units, bounds and
 
   const [{ headers: sent, metrics, resource } = assert.fail()] = exports
   assert.equal(exports.length, 1)
+  assert.equal(exports[0]?.path, '/v1/metrics')
   assert.equal(sent['x-key'], headers['x-key'])
   assert.equal(typeof resource['service.instance.id'], 'string')
   for (const name of HISTOGRAMS) {
@@ -123,7 +125,7 @@ test('a collector receives the four histograms of MCP with the units, bounds and
 
 test('a collector receives the other metrics too: sums that grow and gauges', async t => {
   const { url, exports } = await collector(t)
-  await gatewayOf(t, { metrics: { otlp: { endpoint: `${url}/v1/metrics`, every: '50ms' } } })
+  await gatewayOf(t, { metrics: { otlp: { endpoint: `${url}/v1/metrics`, every: '1s' } } })
   const calls = (): number => pointsOf(exports.at(-1), 'tapgate_calls', 'sum').reduce((all, value) => all + value, 0)
   await until(() => calls() >= 4)
 
@@ -141,7 +143,7 @@ test('the variables of OpenTelemetry turn the export on and supply its settings'
       OTEL_METRICS_EXPORTER: 'otlp',
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a%20b,x-token=a+b==',
-      OTEL_METRIC_EXPORT_INTERVAL: '50',
+      OTEL_METRIC_EXPORT_INTERVAL: '1000',
       OTEL_SERVICE_NAME: 'my-gateway',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod,service.name=other',
     },
@@ -154,12 +156,92 @@ test('the variables of OpenTelemetry turn the export on and supply its settings'
 })
 
 test('a missing collector is logged once, and delays neither calls nor the stop', async t => {
-  const otlp = { endpoint: `http://127.0.0.1:${await freePort()}`, every: '10ms' }
+  const otlp = { endpoint: `http://127.0.0.1:${await freePort()}`, every: '1s' }
   const { gateway } = await gatewayOf(t, { metrics: { otlp } })
   const failures = (): number => gateway.log.filter(({ message }) => message === 'metric export failed').length
   await until(() => failures() > 0)
   await gateway.gateway.close()
   assert.equal(failures(), 1)
+})
+
+test('an unusable variable is named in the log without its value, and hinders nothing', async t => {
+  const { url, exports } = await collector(t)
+  const warningsOf = async (environment: Record<string, string>): Promise<string> => {
+    const variables = { OTEL_METRICS_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_ENDPOINT: url, ...environment }
+    const { gateway, log } = await testGateway({ config: { metrics: {} }, environment: variables })
+    await gateway.close()
+    return JSON.stringify(log.filter(({ level }) => level === 'warn'))
+  }
+  for (const value of ['-1', '0.5', 'Infinity', '1e21', 'soon'])
+    assert.match(await warningsOf({ OTEL_METRIC_EXPORT_INTERVAL: value }), /OTEL_METRIC_EXPORT_INTERVAL/)
+  for (const headers of ['x-key=se%0Acret', 'x-key: secret', 'x-key secret=secret']) {
+    const logged = await warningsOf({ OTEL_EXPORTER_OTLP_HEADERS: headers })
+    assert.match(logged, /"header":"x-key"/)
+    assert.doesNotMatch(logged, /cret/)
+  }
+  assert.match(await warningsOf({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /gRPC/)
+  assert.equal(exports.length, 9)
+  assert.match(await warningsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' }), /http:\/\//)
+  await warningsOf({ OTEL_SDK_DISABLED: 'true' })
+  await warningsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/base?key=1` })
+  assert.deepEqual(
+    exports.slice(9).map(({ path }) => path),
+    ['/base/v1/metrics?key=1'],
+  )
+})
+
+test('an interval below one second and an invalid header are errors in the configuration', async () => {
+  for (const otlp of [{ every: '0s' }, { every: '999ms' }, { every: 0 }, { headers: { 'x-key': 'a\nb' } }])
+    await assert.rejects(testGateway({ config: { metrics: { otlp } } }), { code: 'GW_CONFIG_INVALID' })
+})
+
+test('values that the collector rejects are logged', async t => {
+  const partialSuccess = { rejectedDataPoints: '5', errorMessage: 'too old' }
+  const { url } = await collector(t, { partialSuccess })
+  const { gateway } = await gatewayOf(t, { metrics: { otlp: { endpoint: url } } })
+  await gateway.gateway.close()
+  assert.match(String(gateway.log.find(({ message }) => message === 'metric export failed')?.reason), /5.*too old/)
+})
+
+test('changed buckets start a new count, under the same id, which no other gateway in the process has', async t => {
+  const { url, exports } = await collector(t)
+  const config = { metrics: { otlp: { endpoint: url } } }
+  const { gateway, url: server } = await gatewayOf(t, config)
+  const upstreams = { web: { type: 'http', url: server } }
+  const began = Date.now()
+  await gateway.gateway.reload({ version: 1, upstreams, metrics: { ...config.metrics, buckets: [1, 2] } })
+  await until(() => exports.length === 1)
+  const client = await gateway.gateway.connect()
+  await client.request('tools/call', { name: 'web__a' })
+  await gateway.gateway.close()
+  const other = await gatewayOf(t, config)
+  await other.gateway.gateway.close()
+
+  const [one, two, three] = exports.map(({ resource }) => resource['service.instance.id'])
+  assert.deepEqual([one === two, one === three], [true, false])
+  const [point] = exports[1]?.metrics.get('tapgate_call_duration_seconds')?.histogram?.dataPoints ?? []
+  assert.deepEqual(point?.explicitBounds, [1, 2])
+  assert.ok(Number(point.startTimeUnixNano) >= began * 1e6)
+})
+
+test('a stop soon after a reload waits for a hanging collector no longer than any other stop', async t => {
+  const { url } = await collector(t, null)
+  const config = { metrics: { otlp: { endpoint: url } } }
+  const { gateway, url: server } = await gatewayOf(t, config)
+  await gateway.gateway.reload({ version: 1, upstreams: { web: { type: 'http', url: server } }, ...config })
+  const began = performance.now()
+  await gateway.gateway.close()
+  assert.ok(performance.now() - began < 3500)
+})
+
+test('the loop lag for Prometheus covers the time since its last scrape, whatever is exported', async t => {
+  const { url, exports } = await collector(t)
+  const { gateway } = await gatewayOf(t, { metrics: { otlp: { endpoint: url, every: '1s' } } })
+  const end = performance.now() + 300
+  while (performance.now() < end);
+  await until(() => exports.length > 0)
+  const text = await (await fetch(new URL('/metrics', gateway.url))).text()
+  assert.ok(Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1]) > 0.2)
 })
 
 function isSubset(part: Record<string, unknown>, of: Record<string, unknown>): boolean {
