@@ -28,7 +28,8 @@ export const tracing: Plugin<TracingOptions> = {
   health: HEALTH,
   check: checkTracing,
   async setup(api) {
-    const { hooks, slot, clock, config } = api
+    const { hooks, slot, clock, config, programs } = api
+    if (programs.createEnvironment(['OTEL_SDK_DISABLED'], {}).OTEL_SDK_DISABLED?.toLowerCase() === 'true') return
     const packages = await loadPackages()
     const counts = slot.gateway(() => new SpanCounts())
     const provider = createProvider(packages, api, counts)

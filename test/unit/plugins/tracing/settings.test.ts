@@ -51,6 +51,14 @@ describe('tracing', () => {
     assert.equal(headers['content-type'], 'application/json')
   })
 
+  test('sends nothing where OpenTelemetry is turned off', async t => {
+    const { to, call, stop } = await bench(t, { environment: { OTEL_SDK_DISABLED: 'true' } })
+
+    await call('web__search')
+    await stop()
+    assert.equal(to.requests.length, 0)
+  })
+
   test('sends what waits at the end', async t => {
     const { to, call, stop } = await bench(t, { tracing: { every: '10m' } })
 
