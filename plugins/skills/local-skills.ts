@@ -113,7 +113,10 @@ export class LocalSkillsUpstream implements Upstream {
     if (builtin === true) return join(dirname(createRequire(import.meta.url).resolve('tapgate/package.json')), 'skills')
     if (git === undefined) return resolve(this.#deps.directory, dir)
     if (this.#deps.state === undefined) throw new Error('"git" needs a state directory: set "state"')
-    const clone = join(this.#deps.state, createHash('sha256').update(`${git} ${ref}`).digest('hex').slice(0, 16))
+    const clone = join(
+      this.#deps.state,
+      createHash('sha256').update(`${this.name} ${git} ${ref}`).digest('hex').slice(0, 16),
+    )
     await this.#updateClone(clone, git, ref)
     return join(clone, dir)
   }

@@ -23,7 +23,7 @@ function createDirectory(t: TestContext, files: Readonly<Record<string, string |
 }
 
 async function serve(t: TestContext, directory: string, skills: JsonObject) {
-  const config = { upstreams: { own: { type: 'skills', skills } } }
+  const config = { state: { directory: './state' }, upstreams: { own: { type: 'skills', skills } } }
   const gateway = closeAfter(t, await testGateway({ directory, config }))
   const client = closeAfter(t, await testClient(gateway))
   const ask = async (method: string, uri?: string) => {
@@ -87,21 +87,25 @@ test('no file outside the directory can be read, neither through a link nor thro
   assert.doesNotMatch(JSON.stringify(await ask('skills/list')), /link|up/)
 })
 
-test('skills of a repository are cloned at a tag, and an earlier clone is used when it is not reachable', async t => {
-  const directory = createDirectory(t, { 'repo/skills/refunds/SKILL.md': TEXT })
-  const repository = join(directory, 'repo')
+/** Returns a repository with these files and the tag `v1`. */
+function createRepository(t: TestContext, files: Readonly<Record<string, string>>): string {
+  const repository = createDirectory(t, files)
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd: repository })
   git('init', '--quiet')
   git('add', '.')
   git('commit', '--quiet', '-m', 'x')
   git('tag', 'v1')
+  return repository
+}
+
+test('skills of a repository are cloned at a tag, and an earlier clone is used when it is not reachable', async t => {
+  const directory = createDirectory(t)
+  const repository = createRepository(t, { 'skills/refunds/SKILL.md': TEXT })
   const source = { git: `file://${repository}`, ref: 'v1', dir: 'skills' }
   const list = async () => {
-    const config = { state: { directory: './state' }, upstreams: { own: { type: 'skills', skills: source } } }
-    const gateway = closeAfter(t, await testGateway({ directory, config }))
-    const client = closeAfter(t, await testClient(gateway))
-    return { text: JSON.stringify(await client.request('skills/list')), log: JSON.stringify(gateway.log) }
+    const { ask, gateway } = await serve(t, directory, source)
+    return { text: JSON.stringify(await ask('skills/list')), log: JSON.stringify(gateway.log) }
   }
 
   assert.match((await list()).text, /refunds/)
@@ -109,6 +113,20 @@ test('skills of a repository are cloned at a tag, and an earlier clone is used w
   const { text, log } = await list()
   assert.match(text, /refunds/)
   assert.match(log, /using the earlier clone: .*does not appear to be a git repository/)
+})
+
+test('several servers have skills in different directories of one repository', async t => {
+  const names = ['one', 'two', 'three', 'four']
+  const files = names.map(name => [`${name}/${name}/SKILL.md`, TEXT.replace('refunds', name)])
+  const git = `file://${createRepository(t, Object.fromEntries(files) as Record<string, string>)}`
+  const upstreams = Object.fromEntries(names.map(dir => [dir, { type: 'skills', skills: { git, dir } }]))
+  const config = { state: { directory: './state' }, upstreams }
+  const gateway = closeAfter(t, await testGateway({ directory: createDirectory(t), config }))
+  const client = closeAfter(t, await testClient(gateway))
+
+  for (const name of names)
+    assert.match(JSON.stringify(await client.request('skills/list', { cursor: name })), new RegExp(`${name}/SKILL.md`))
+  assert.doesNotMatch(JSON.stringify(gateway.log), /cannot clone/)
 })
 
 test('the skill of this package is served', async t => {
