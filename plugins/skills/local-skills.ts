@@ -5,7 +5,13 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { JsonObject, PluginApi, ServerDescription, Upstream } from '../../src/plugin.ts'
 import type { UpstreamConfig, UpstreamContext, UpstreamState } from '../../src/plugin.ts'
-import { createUpstreamAnswer, gatewayError, getErrorMessage, readOwnPackage } from '../../src/plugin.ts'
+import {
+  canonicalizeUri,
+  createUpstreamAnswer,
+  gatewayError,
+  getErrorMessage,
+  readOwnPackage,
+} from '../../src/plugin.ts'
 import { isObject, readText, refuse, RPC, SKILLS } from '../../src/plugin.ts'
 import { digest, findLimitProblem } from './manifests.ts'
 
@@ -20,6 +26,8 @@ interface LocalSkill {
 
 const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 const FRONTMATTER = /^\uFEFF?---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)/s
+/** Names that begin with a dot, or whose URIs have no canonical form. */
+const HIDDEN = /(?:^|\/)\.|%[\da-f]{2}|[\\\p{Cc}]/iu
 const RETRY_MS = 60_000
 const GIT_TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 4096
@@ -154,12 +162,12 @@ export class LocalSkillsUpstream implements Upstream {
     if (failure !== undefined) throw new Error(output.split('\n').find(line => line.startsWith('fatal:')) ?? failure)
   }
 
-  /** Links and names that begin with a dot are left out. */
+  /** Links and hidden files are left out. */
   async #readSkills(): Promise<LocalSkill[]> {
     const entries = await readdir(this.#root, { recursive: true, withFileTypes: true })
     const files = entries.flatMap(entry => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []))
     const paths = files.map(file => relative(this.#root, file).replaceAll('\\', '/'))
-    const served = paths.filter(path => !/(?:^|\/)\./.test(path)).sort()
+    const served = paths.filter(path => !HIDDEN.test(path)).sort()
     const directories = served.filter(path => path.endsWith('/SKILL.md')).map(path => `${dirname(path)}/`)
     const outer = directories.filter(own => !directories.some(other => own !== other && own.startsWith(other)))
     if (outer.length > 0) this.#skipped.delete(this.#root)
@@ -257,5 +265,5 @@ function readSkillDirectory(skills: readonly LocalSkill[], uri: string): Handler
 }
 
 function createUri(path: string): string {
-  return `skill://${path.split('/').map(encodeURIComponent).join('/')}`
+  return canonicalizeUri(`skill://${path.split('/').map(encodeURIComponent).join('/')}`)
 }

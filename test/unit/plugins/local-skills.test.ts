@@ -64,6 +64,36 @@ test('each directory with a valid SKILL.md is served with its files, which pass 
   assert.match(warnings, /plain.SKILL\.md: it has no frontmatter/)
 })
 
+const windows = process.platform === 'win32' ? 'it does not allow these names' : false
+
+test('every file that is listed can be read, whatever its name', { skip: windows }, async t => {
+  const names = [
+    'a:b',
+    'a@b',
+    'a b',
+    'a+b',
+    'a,b',
+    'a&b=c',
+    'a;b',
+    'é',
+    '[a]',
+    'a#b',
+    'a?b',
+    "a'b",
+    'C|',
+    '1%',
+    'a%2fb',
+  ]
+  const directory = createDirectory(t, { 'refunds/SKILL.md': TEXT })
+  for (const name of names) writeFileSync(join(directory, 'refunds', name), name)
+  const { ask } = await serve(t, directory, { dir: '.' })
+  const { skill } = (await ask('skills/get', 'skill://own/refunds/SKILL.md')) as { skill: { resources: JsonObject[] } }
+  const uris = skill.resources.map(({ uri }) => String(uri))
+
+  for (const uri of uris) assert.ok((await ask('resources/read', uri)).contents, uri)
+  assert.ok(uris.length >= names.length)
+})
+
 test('a changed file is served with its new digest once the manifest was requested again', async t => {
   const directory = createDirectory(t, { 'refunds/SKILL.md': TEXT })
   const { ask } = await serve(t, directory, { dir: '.' })
