@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { JsonObject, PluginApi, ServerDescription, Upstream } from '../../src/plugin.ts'
 import type { UpstreamConfig, UpstreamContext, UpstreamState } from '../../src/plugin.ts'
 import {
@@ -121,12 +121,12 @@ export class LocalSkillsUpstream implements Upstream {
     if (builtin === true) return join(dirname(createRequire(import.meta.url).resolve('tapgate/package.json')), 'skills')
     if (git === undefined) return resolve(this.#deps.directory, dir)
     if (this.#deps.state === undefined) throw new Error('"git" needs a state directory: set "state"')
-    const clone = join(
-      this.#deps.state,
-      createHash('sha256').update(`${this.name} ${git} ${ref}`).digest('hex').slice(0, 16),
-    )
+    const hash = createHash('sha256').update(`${this.name} ${git} ${ref}`).digest('hex')
+    const clone = resolve(this.#deps.state, hash.slice(0, 16))
+    const root = resolve(clone, dir)
+    if (!`${root}${sep}`.startsWith(`${clone}${sep}`)) throw new Error(`"dir" must be inside the repository: ${dir}`)
     await this.#updateClone(clone, git, ref)
-    return join(clone, dir)
+    return root
   }
 
   async #updateClone(clone: string, url: string, ref: string): Promise<void> {

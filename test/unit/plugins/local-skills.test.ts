@@ -159,6 +159,15 @@ test('several servers have skills in different directories of one repository', a
   assert.doesNotMatch(JSON.stringify(gateway.log), /cannot clone/)
 })
 
+test('a directory outside the repository is refused', async t => {
+  const directory = createDirectory(t, { 'secret/SKILL.md': TEXT.replace('refunds', 'secret') })
+  const git = `file://${createRepository(t, { 'skills/refunds/SKILL.md': TEXT })}`
+  for (const dir of ['..', 'skills/../..', directory]) {
+    const { ask } = await serve(t, directory, { git, dir })
+    assert.match(JSON.stringify(await ask('skills/list')), /must be inside the repository.*GW_UPSTREAM_DOWN/, dir)
+  }
+})
+
 test('the skill of this package is served', async t => {
   const { ask } = await serve(t, createDirectory(t), { builtin: true })
 
