@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { JsonObject, PluginApi, ServerDescription, Upstream } from '../../src/plugin.ts'
 import type { UpstreamConfig, UpstreamContext, UpstreamState } from '../../src/plugin.ts'
 import {
@@ -18,16 +18,24 @@ import { digest, findLimitProblem } from './manifests.ts'
 type SkillsSpec = Extract<UpstreamConfig, { readonly type: 'skills' }>
 type LocalDeps = Pick<PluginApi, 'parseYaml' | 'directory' | 'state' | 'programs'>
 
+interface LocalFile extends ReturnType<typeof digest> {
+  readonly uri: string
+  readonly path: string
+  /** Differs once the file has changed. */
+  readonly stamp: string
+}
+
 interface LocalSkill {
   readonly uri: string
   readonly frontmatter: JsonObject
-  readonly files: readonly { readonly uri: string; readonly path: string; readonly size: number }[]
+  readonly files: readonly LocalFile[]
 }
 
 const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 const FRONTMATTER = /^\uFEFF?---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)/s
 /** Names that begin with a dot, or whose URIs have no canonical form. */
-const HIDDEN = /(?:^|\/)\.|%[\da-f]{2}|[\\\p{Cc}]/iu
+const HIDDEN = /^\.|%[\da-f]{2}|[\\\p{Cc}]/iu
+const FRESH_MS = 1000
 const RETRY_MS = 60_000
 const GIT_TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 4096
@@ -42,7 +50,7 @@ const SERVER: ServerDescription = {
   instructions: undefined,
 }
 
-/** Skills in files as a modern MCP server in this process. Each request reads the files again. */
+/** Skills in files as a modern MCP server in this process. */
 export class LocalSkillsUpstream implements Upstream {
   readonly name: string
   readonly spec: SkillsSpec
@@ -52,8 +60,11 @@ export class LocalSkillsUpstream implements Upstream {
   server: ServerDescription | undefined
   readonly #context: UpstreamContext
   readonly #deps: LocalDeps
-  /** The latest problem by file. */
-  readonly #skipped = new Map<string, string>()
+  /** Problems that the latest scan found. */
+  #skipped: readonly string[] = []
+  #files: ReadonlyMap<string, LocalFile> = new Map()
+  #skills: Promise<readonly LocalSkill[]> = Promise.resolve([])
+  #scannedAt = -Infinity
   #root = ''
   #starting: Promise<void> | undefined
 
@@ -65,8 +76,7 @@ export class LocalSkillsUpstream implements Upstream {
   }
 
   get degraded(): string | undefined {
-    const [first] = this.#skipped.values()
-    return first
+    return this.#skipped[0]
   }
 
   start(): Promise<void> {
@@ -86,7 +96,7 @@ export class LocalSkillsUpstream implements Upstream {
     const handle = HANDLERS.get(method)
     if (handle === undefined) return refuse(RPC.methodNotFound, `Method not found: ${method}`)
     const uri = readText(params, 'uri') ?? ''
-    const result = await handle(await this.#readSkills(), uri)
+    const result = await handle(await this.#getSkills(method.startsWith('skills/')), uri)
     if (result === undefined) return refuse(RPC.invalidParams, `Resource not found: ${uri}`)
     return createUpstreamAnswer({ ...result, ttlMs: 0, cacheScope: 'public' })
   }
@@ -162,51 +172,80 @@ export class LocalSkillsUpstream implements Upstream {
     if (failure !== undefined) throw new Error(output.split('\n').find(line => line.startsWith('fatal:')) ?? failure)
   }
 
-  /** Links and hidden files are left out. */
-  async #readSkills(): Promise<LocalSkill[]> {
-    const entries = await readdir(this.#root, { recursive: true, withFileTypes: true })
-    const files = entries.flatMap(entry => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []))
-    const paths = files.map(file => relative(this.#root, file).replaceAll('\\', '/'))
-    const served = paths.filter(path => !HIDDEN.test(path)).sort()
-    const directories = served.filter(path => path.endsWith('/SKILL.md')).map(path => `${dirname(path)}/`)
-    const outer = directories.filter(own => !directories.some(other => own !== other && own.startsWith(other)))
-    if (outer.length > 0) this.#skipped.delete(this.#root)
-    else this.#report(this.#root, `no skills: no directory in ${this.#root} has a SKILL.md`)
-    const skills = outer.map(own =>
-      this.#readSkill(
-        own,
-        served.filter(path => path.startsWith(own)),
-      ),
-    )
-    return (await Promise.all(skills)).filter(skill => skill !== undefined)
+  /** Scans the files again for each manifest, and for other requests once a second. */
+  #getSkills(isManifest: boolean): Promise<readonly LocalSkill[]> {
+    const { clock } = this.#context
+    if (isManifest || clock.now() - this.#scannedAt > FRESH_MS) {
+      this.#scannedAt = Infinity
+      this.#skills = this.#scan().finally(() => (this.#scannedAt = clock.now()))
+    }
+    return this.#skills
   }
 
-  /** Reads one skill; an invalid one is reported and left out. */
-  async #readSkill(directory: string, paths: readonly string[]): Promise<LocalSkill | undefined> {
-    const file = join(this.#root, directory, 'SKILL.md')
+  /** Reads one file after another, as open files are limited. @throws GatewayError if there is no directory */
+  async #scan(): Promise<LocalSkill[]> {
+    const root = this.#root
+    const skipped: string[] = []
+    const paths = await listFiles(root, '', skipped).catch((error: unknown) => {
+      const why = getErrorMessage(error)
+      this.#skipped = [why]
+      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why })
+    })
+    paths.sort()
+    const directories = paths.filter(path => path.endsWith('/SKILL.md')).map(path => `${dirname(path)}/`)
+    const outer = directories.filter(own => !directories.some(other => own !== other && own.startsWith(other)))
+    if (outer.length === 0) skipped.push(`no skills: no directory in ${root} has a SKILL.md`)
+    const skills: LocalSkill[] = []
+    for (const own of outer) {
+      const files = paths.filter(path => path.startsWith(own))
+      try {
+        skills.push(await this.#readSkill(own, files))
+      } catch (error) {
+        skipped.push(`skipped ${join(root, own, 'SKILL.md')}: ${getErrorMessage(error)}`)
+      }
+    }
+    for (const message of skipped) if (!this.#skipped.includes(message)) this.#context.log.warn(message)
+    this.#skipped = skipped
+    this.#files = new Map(skills.flatMap(({ files }) => files).map(file => [file.path, file]))
+    return skills
+  }
+
+  /** @throws Error if it is invalid, or a file cannot be read */
+  async #readSkill(directory: string, paths: readonly string[]): Promise<LocalSkill> {
+    const found: Pick<LocalFile, 'path' | 'stamp' | 'size'>[] = []
+    for (const path of paths.map(one => join(this.#root, one))) {
+      const { ino, size, mtimeMs } = await stat(path)
+      found.push({ path, size, stamp: `${ino} ${size} ${mtimeMs}` })
+    }
+    const limit = findLimitProblem(found.map(({ size }) => size))
+    if (limit !== undefined) throw new Error(limit)
+    const [, yaml = ''] = FRONTMATTER.exec(await readFile(join(this.#root, directory, 'SKILL.md'), 'utf8')) ?? []
+    const frontmatter = checkFrontmatter(await this.#deps.parseYaml(yaml), basename(directory))
+    const files: LocalFile[] = []
+    for (const [at, { path, stamp }] of found.entries()) {
+      const known = this.#files.get(path)
+      const isSame = known?.stamp === stamp
+      files.push(isSame ? known : { uri: createUri(paths[at] ?? ''), path, stamp, ...digest(await readFile(path)) })
+    }
+    return { uri: createUri(`${directory}SKILL.md`), frontmatter, files }
+  }
+}
+
+/** Lists relative paths, without links and hidden files. @throws Error if the directory cannot be read */
+async function listFiles(root: string, directory: string, skipped: string[]): Promise<string[]> {
+  const files: string[] = []
+  for (const entry of await readdir(join(root, directory), { withFileTypes: true })) {
+    const path = directory + entry.name
+    if (HIDDEN.test(entry.name)) continue
+    if (entry.isFile()) files.push(path)
+    if (!entry.isDirectory()) continue
     try {
-      const sizes = await Promise.all(paths.map(async path => (await stat(join(this.#root, path))).size))
-      const limit = findLimitProblem(sizes)
-      if (limit !== undefined) throw new Error(limit)
-      const [, yaml = ''] = FRONTMATTER.exec(await readFile(file, 'utf8')) ?? []
-      const frontmatter = checkFrontmatter(await this.#deps.parseYaml(yaml), basename(directory))
-      const files = paths.map((path, at) => ({
-        uri: createUri(path),
-        path: join(this.#root, path),
-        size: sizes[at] ?? 0,
-      }))
-      this.#skipped.delete(file)
-      return { uri: createUri(`${directory}SKILL.md`), frontmatter, files }
+      for (const file of await listFiles(root, `${path}/`, skipped)) files.push(file)
     } catch (error) {
-      this.#report(file, `skipped ${file}: ${getErrorMessage(error)}`)
-      return undefined
+      skipped.push(`skipped a directory: ${getErrorMessage(error)}`)
     }
   }
-
-  #report(file: string, message: string): void {
-    if (this.#skipped.get(file) !== message) this.#context.log.warn(message)
-    this.#skipped.set(file, message)
-  }
+  return files
 }
 
 /** @throws Error if the name or the description is missing or invalid */
@@ -222,7 +261,7 @@ type HandlerResult = JsonObject | undefined
 type Handler = (skills: readonly LocalSkill[], uri: string) => HandlerResult | Promise<HandlerResult>
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ['skills/list', async skills => ({ skills: await Promise.all(skills.map(describeSkill)) })],
+  ['skills/list', skills => ({ skills: skills.map(describeSkill) })],
   ['skills/get', getSkill],
   ['resources/list', skills => ({ resources: skills.map(describeResource) })],
   ['tools/list', () => ({ tools: [] })],
@@ -231,14 +270,13 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['resources/directory/read', readSkillDirectory],
 ])
 
-async function getSkill(skills: readonly LocalSkill[], uri: string): Promise<HandlerResult> {
+function getSkill(skills: readonly LocalSkill[], uri: string): HandlerResult {
   const skill = skills.find(one => one.uri === uri)
-  return skill && { skill: await describeSkill(skill) }
+  return skill && { skill: describeSkill(skill) }
 }
 
-async function describeSkill({ uri, frontmatter, files }: LocalSkill): Promise<JsonObject> {
-  const resources = files.map(async ({ uri: own, path }) => ({ uri: own, ...digest(await readFile(path)) }))
-  return { uri, frontmatter, resources: await Promise.all(resources) }
+function describeSkill({ uri, frontmatter, files }: LocalSkill): JsonObject {
+  return { uri, frontmatter, resources: files.map(({ uri, digest, size }) => ({ uri, digest, size })) }
 }
 
 function describeResource({ uri, frontmatter }: LocalSkill): JsonObject {
@@ -247,8 +285,8 @@ function describeResource({ uri, frontmatter }: LocalSkill): JsonObject {
 
 async function readResource(skills: readonly LocalSkill[], uri: string): Promise<HandlerResult> {
   const file = skills.flatMap(({ files }) => files).find(one => one.uri === uri)
-  if (file === undefined) return undefined
-  const bytes = await readFile(file.path)
+  const bytes = file && (await readFile(file.path).catch(() => undefined))
+  if (bytes === undefined) return undefined
   const text = bytes.toString('utf8')
   return { contents: [{ uri, ...(Buffer.from(text).equals(bytes) ? { text } : { blob: bytes.toString('base64') }) }] }
 }

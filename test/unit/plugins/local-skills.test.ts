@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -105,6 +114,46 @@ test('a changed file is served with its new digest once the manifest was request
   await ask('skills/get', uri)
   assert.match(JSON.stringify(await ask('resources/read', uri)), /More/)
 })
+
+test('a removed directory is an error that names it, until it is there again', async t => {
+  const directory = createDirectory(t, { 'skills/refunds/SKILL.md': TEXT })
+  const { ask, gateway } = await serve(t, directory, { dir: 'skills' })
+  renameSync(join(directory, 'skills'), join(directory, 'elsewhere'))
+
+  assert.match(JSON.stringify(await ask('skills/list')), /ENOENT.*skills.*GW_UPSTREAM_DOWN/)
+  assert.match(JSON.stringify(await gateway.gateway.control('ps')), /"degraded":"ENOENT/)
+  renameSync(join(directory, 'elsewhere'), join(directory, 'skills'))
+  assert.match(JSON.stringify(await ask('skills/list')), /refunds/)
+})
+
+const allowed = process.platform === 'win32' || process.getuid?.() === 0 ? 'this user can read all files' : false
+
+test(
+  'a file or a directory that cannot be read is a warning, and other skills are served',
+  { skip: allowed },
+  async t => {
+    const names = ['refunds', 'closed', 'locked']
+    const files = names.map(name => [`${name}/SKILL.md`, TEXT.replace('refunds', name)] as const)
+    const directory = createDirectory(t, {
+      ...Object.fromEntries(files),
+      'closed/secret': '',
+      'refunds/inner/file': '',
+    })
+    for (const path of ['closed/secret', 'locked', 'refunds/inner']) {
+      chmodSync(join(directory, path), 0)
+      cleanup(t, () => chmodSync(join(directory, path), 0o700))
+    }
+    const { ask, gateway } = await serve(t, directory, { dir: '.' })
+    const { skills } = (await ask('skills/list')) as { skills: JsonObject[] }
+
+    assert.deepEqual(
+      skills.map(({ uri }) => uri),
+      ['skill://own/refunds/SKILL.md'],
+    )
+    assert.match(JSON.stringify(gateway.log), /closed.SKILL\.md: EACCES/)
+    assert.match(JSON.stringify(gateway.log), /EACCES[^"]*locked/)
+  },
+)
 
 test('no file outside the directory can be read, neither through a link nor through dots', async t => {
   const directory = createDirectory(t, { 'skills/refunds/SKILL.md': TEXT, secret: 'secret' })
