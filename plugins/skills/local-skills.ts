@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { mkdir, open, readdir, realpath, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { JsonObject, PluginApi, ServerDescription, Upstream } from '../../src/plugin.ts'
@@ -35,6 +35,8 @@ const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 const FRONTMATTER = /^\uFEFF?---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)/s
 /** Names that begin with a dot, or whose URIs have no canonical form. */
 const HIDDEN = /^\.|%[\da-f]{2}|[\\\p{Cc}]/iu
+/** Windows lacks the last two, which are 0 then. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const FRESH_MS = 1000
 const RETRY_MS = 60_000
 const GIT_TIMEOUT_MS = 60_000
@@ -177,21 +179,22 @@ export class LocalSkillsUpstream implements Upstream {
     const { clock } = this.#context
     if (isManifest || clock.now() - this.#scannedAt > FRESH_MS) {
       this.#scannedAt = Infinity
-      this.#skills = this.#scan().finally(() => (this.#scannedAt = clock.now()))
+      const skills = this.#scan().finally(() => (this.#scannedAt = clock.now()))
+      this.#skills = skills.catch((error: unknown) => {
+        const why = getErrorMessage(error)
+        this.#skipped = [why]
+        throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why })
+      })
     }
     return this.#skills
   }
 
-  /** Reads one file after another, as open files are limited. @throws GatewayError if there is no directory */
+  /** Reads one file after another, as open files are limited. @throws Error if the directory cannot be read */
   async #scan(): Promise<LocalSkill[]> {
-    const root = this.#root
     const skipped: string[] = []
-    const paths = await listFiles(root, '', skipped).catch((error: unknown) => {
-      const why = getErrorMessage(error)
-      this.#skipped = [why]
-      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why })
-    })
-    paths.sort()
+    // The directory itself may be a link.
+    const root = await realpath(this.#root)
+    const paths = (await listFiles(root, '', skipped)).sort()
     const directories = paths.filter(path => path.endsWith('/SKILL.md')).map(path => `${dirname(path)}/`)
     const outer = directories.filter(own => !directories.some(other => own !== other && own.startsWith(other)))
     if (outer.length === 0) skipped.push(`no skills: no directory in ${root} has a SKILL.md`)
@@ -199,7 +202,7 @@ export class LocalSkillsUpstream implements Upstream {
     for (const own of outer) {
       const files = paths.filter(path => path.startsWith(own))
       try {
-        skills.push(await this.#readSkill(own, files))
+        skills.push(await this.#readSkill(root, own, files))
       } catch (error) {
         skipped.push(`skipped ${join(root, own, 'SKILL.md')}: ${getErrorMessage(error)}`)
       }
@@ -211,15 +214,15 @@ export class LocalSkillsUpstream implements Upstream {
   }
 
   /** @throws Error if it is invalid, or a file cannot be read */
-  async #readSkill(directory: string, paths: readonly string[]): Promise<LocalSkill> {
+  async #readSkill(root: string, directory: string, paths: readonly string[]): Promise<LocalSkill> {
     const found: Pick<LocalFile, 'path' | 'stamp' | 'size'>[] = []
-    for (const path of paths.map(one => join(this.#root, one))) {
+    for (const path of paths.map(one => join(root, one))) {
       const { ino, size, mtimeMs } = await stat(path)
       found.push({ path, size, stamp: `${ino} ${size} ${mtimeMs}` })
     }
     const limit = findLimitProblem(found.map(({ size }) => size))
     if (limit !== undefined) throw new Error(limit)
-    const [, yaml = ''] = FRONTMATTER.exec(await readFile(join(this.#root, directory, 'SKILL.md'), 'utf8')) ?? []
+    const [, yaml = ''] = FRONTMATTER.exec(String(await readFile(join(root, directory, 'SKILL.md')))) ?? []
     const frontmatter = checkFrontmatter(await this.#deps.parseYaml(yaml), basename(directory))
     const files: LocalFile[] = []
     for (const [at, { path, stamp }] of found.entries()) {
@@ -228,6 +231,20 @@ export class LocalSkillsUpstream implements Upstream {
       files.push(isSame ? known : { uri: createUri(paths[at] ?? ''), path, stamp, ...digest(await readFile(path)) })
     }
     return { uri: createUri(`${directory}SKILL.md`), frontmatter, files }
+  }
+}
+
+/** Reads a file, but no link, device or large file that has replaced it. */
+async function readFile(path: string): Promise<Buffer> {
+  const file = await open(path, READ_ONLY)
+  try {
+    const stats = await file.stat()
+    const isOwn = stats.isFile() && (await realpath(path)) === path
+    const why = isOwn ? findLimitProblem([stats.size]) : 'it is not a file'
+    if (why !== undefined) throw new Error(why)
+    return await file.readFile()
+  } finally {
+    await file.close()
   }
 }
 

@@ -194,6 +194,26 @@ test('skills of a repository are cloned at a tag, and an earlier clone is used w
   assert.match(log, /using the earlier clone: .*does not appear to be a git repository/)
 })
 
+test('no link is followed that has replaced a file or a directory since it was found', async t => {
+  const directory = createDirectory(t, {
+    'skills/refunds/SKILL.md': TEXT,
+    'skills/refunds/a/key': '',
+    'b/key': 'secret',
+  })
+  const { ask } = await serve(t, directory, { dir: 'skills' })
+  const read = async () => JSON.stringify(await ask('resources/read', 'skill://own/refunds/a/key'))
+  const [own, other] = [join(directory, 'skills/refunds/a'), join(directory, 'b')]
+  await ask('resources/list')
+  rmSync(join(own, 'key'))
+  symlinkSync(join(other, 'key'), join(own, 'key'))
+  const link = await read()
+  rmSync(own, { recursive: true })
+  symlinkSync(other, own)
+
+  assert.match(link, /not found/)
+  assert.match(await read(), /not found/)
+})
+
 test('several servers have skills in different directories of one repository', async t => {
   const names = ['one', 'two', 'three', 'four']
   const files = names.map(name => [`${name}/${name}/SKILL.md`, TEXT.replace('refunds', name)])
