@@ -69,6 +69,7 @@ export class LocalSkillsUpstream implements Upstream {
   #scannedAt = -Infinity
   #root = ''
   #starting: Promise<void> | undefined
+  #program: Awaited<ReturnType<PluginApi['programs']['launch']>> | undefined
 
   constructor(spec: SkillsSpec, context: UpstreamContext, deps: LocalDeps) {
     this.name = context.name
@@ -86,9 +87,10 @@ export class LocalSkillsUpstream implements Upstream {
     return this.#starting
   }
 
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#setState('stopped')
-    return Promise.resolve()
+    await this.#program?.stop()
+    await this.#starting
   }
 
   dispatch: Upstream['dispatch'] = async ({ method, params }) => {
@@ -149,7 +151,7 @@ export class LocalSkillsUpstream implements Upstream {
       await this.#runGit(clone, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD')
     } catch (error) {
       const why = `cannot clone ${url}: ${getErrorMessage(error)}`
-      if (!existsSync(join(clone, '.git', 'index'))) throw new Error(why, { cause: error })
+      if (this.state !== 'starting' || !existsSync(join(clone, '.git', 'index'))) throw new Error(why, { cause: error })
       this.#context.log.warn(`using the earlier clone: ${this.#context.hide(why)}`)
     }
   }
@@ -168,6 +170,9 @@ export class LocalSkillsUpstream implements Upstream {
       onOutput: chunk => void (output = (output + chunk.toString()).slice(-MAX_OUTPUT)),
       onEnd: (reason, exit) => end.resolve(exit?.code === 0 ? undefined : reason),
     })
+    this.#program = program
+    // It may have been stopped meanwhile.
+    if (this.state !== 'starting') void program.stop()
     const cancel = this.#context.clock.after(GIT_TIMEOUT_MS, () => void program.stop())
     const failure = await end.promise
     cancel()

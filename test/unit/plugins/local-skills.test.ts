@@ -10,6 +10,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -226,6 +228,25 @@ test('several servers have skills in different directories of one repository', a
   for (const name of names)
     assert.match(JSON.stringify(await client.request('skills/list', { cursor: name })), new RegExp(`${name}/SKILL.md`))
   assert.doesNotMatch(JSON.stringify(gateway.log), /cannot clone/)
+})
+
+test('stopping a server ends the git that clones it', { timeout: 20_000 }, async t => {
+  // It accepts the connection, and answers nothing.
+  const host = createServer().listen(0, '127.0.0.1')
+  cleanup(t, () => host.close())
+  const connected = once(host, 'connection') as Promise<[Socket]>
+  await once(host, 'listening')
+  const skills = { git: `https://127.0.0.1:${(host.address() as AddressInfo).port}/x.git` }
+  const config = { state: { directory: './state' }, upstreams: { own: { type: 'skills', skills } } }
+  const environment = { PATH: process.env.PATH, HOME: '/' }
+  const options = { directory: createDirectory(t), config, environment, settle: false }
+  const { gateway } = closeAfter(t, await testGateway(options))
+  const [socket] = await connected
+  const closed = new Promise(resolve => socket.on('error', resolve).on('close', resolve).resume())
+  const stopped = await gateway.control('upstream.stop', { upstream: 'own' })
+  await closed
+
+  assert.match(JSON.stringify(stopped), /stopped/)
 })
 
 test('a directory outside the repository is refused', async t => {
