@@ -21,7 +21,12 @@ export const commands: PluginCommands = {
     examples: ['gateway skills', 'gateway skills --json'],
     gateway: 'any',
     async run(call) {
-      const skills = await call.withGateway('whole', async ask => (await fetchSkills(ask)).map(describeSkill))
+      const skills = await call.withGateway('whole', async ask => {
+        const found = await fetchSkills(call, ask)
+        for (const { name, problem, degraded } of filterObjects((await ask('ps')).upstreams))
+          if (typeof (problem ?? degraded) === 'string') warn(call, `${String(name)}: ${String(problem ?? degraded)}`)
+        return found.map(describeSkill)
+      })
       call.print({ skills }, () => {
         if (skills.length === 0) return [call.out.paint('dim', 'no skills')]
         const rows = skills.map(({ name, upstream, files = 'dynamic', bytes, uri, description }) =>
@@ -43,26 +48,32 @@ export const commands: PluginCommands = {
 
 type Ask = Parameters<Parameters<CommandCall['withGateway']>[1]>[0]
 
-async function fetchSkills(ask: Ask): Promise<JsonObject[]> {
+async function fetchSkills(call: CommandCall, ask: Ask): Promise<JsonObject[]> {
   // Waits until the servers have started.
   await ask('listing')
   const skills: JsonObject[] = []
+  const cursors = new Set<string | undefined>()
   let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
+  do {
+    cursors.add(cursor)
     const params = cursor === undefined ? {} : { cursor }
     const { result, error } = await ask('client.request', { method: 'skills/list', params })
     // Without any skills no server has the method.
-    if (error !== undefined && readValue(error, 'code') !== RPC.methodNotFound)
-      throw gatewayError('GW_USAGE', { what: `skills/list failed: ${readMessage(error)}` })
+    if (error !== undefined && readValue(error, 'code') !== RPC.methodNotFound) throw createFailure(error)
     skills.push(...filterObjects(isObject(result) ? result.skills : []))
     cursor = readText(result, 'nextCursor')
-    if (cursor === undefined) break
-  }
+  } while (!cursors.has(cursor) && cursors.size < MAX_PAGES)
+  if (cursor !== undefined) warn(call, `skills are missing: stopped at page ${cursors.size} with cursor "${cursor}"`)
   return skills
 }
 
-function readMessage(error: unknown): string {
-  return toOneLine(readText(error, 'message') ?? 'no answer')
+function warn({ err }: CommandCall, text: string): void {
+  err.line(`${err.paint('yellow', 'warning')} ${toOneLine(text)}`)
+}
+
+/** Returns an error that is shown as for `gateway call`. */
+function createFailure(error: unknown): Error {
+  return Object.assign(new Error(readText(error, 'message')), { name: 'RpcFailure', error })
 }
 
 function describeSkill(skill: JsonObject) {
@@ -80,7 +91,7 @@ function describeSkill(skill: JsonObject) {
 
 async function showSkill(call: CommandCall, ask: Ask): Promise<void> {
   const uri = call.args.uri ?? ''
-  const skills = await fetchSkills(ask)
+  const skills = await fetchSkills(call, ask)
   const askServer = (method: string): Promise<JsonObject> => ask('client.request', { method, params: { uri } })
   // A server need not list all its skills.
   const skill = skills.find(one => one.uri === uri) ?? readValue(await askServer('skills/get'), 'result', 'skill')

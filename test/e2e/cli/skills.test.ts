@@ -46,3 +46,53 @@ test('skills of all servers are listed and shown, and a change of a file is a di
   assert.equal(accepted.code, 0, accepted.stderr)
   assert.match(after.stdout, /refunds/)
 })
+
+const FAILING = { type: 'stdio', command: process.execPath, args: ['server.mjs'] }
+
+/** Returns a server whose answer to `skills/list` is this expression. */
+function createServer(list: string): string {
+  return `import { createInterface } from 'node:readline'
+const extensions = { 'io.modelcontextprotocol/skills': {} }
+const answers = {
+  initialize: () => ({ result: { protocolVersion: '2025-11-25', serverInfo: { name: 'x', version: '1' }, capabilities: { extensions } } }),
+  'skills/list': params => (${list}),
+}
+createInterface({ input: process.stdin }).on('line', line => {
+  const { id, method, params } = JSON.parse(line)
+  const answer = answers[method]?.(params) ?? { error: { code: -32601, message: 'not found' } }
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+})`
+}
+
+test('skills of other servers are listed if one fails, and a server that is not running is a warning', async t => {
+  const gone = { type: 'skills', skills: { dir: './gone' } }
+  const upstreams = { gone, help: { type: 'skills', skills: { builtin: true } }, zed: FAILING }
+  const cwd = await directory(t, {
+    'gateway.yaml': JSON.stringify({ version: 1, upstreams }),
+    'alone.yaml': JSON.stringify({ version: 1, upstreams: { zed: FAILING } }),
+    'server.mjs': createServer("{ error: { code: -32603, message: 'backend down' } }"),
+  })
+  const several = await gateway(['skills'], { cwd })
+  const alone = await gateway(['skills', '-c', 'alone.yaml'], { cwd })
+
+  assert.equal(several.code, 0)
+  assert.match(several.stdout, /tapgate/)
+  assert.match(several.stderr, /warning gone: .*not found/)
+  assert.equal(alone.code, 8)
+  assert.match(alone.stderr, /backend down/)
+  assert.doesNotMatch(alone.stderr, /--help/)
+})
+
+test('a server that repeats its cursor is a warning, and its skills are listed once', async t => {
+  const skill =
+    "{ uri: 'skill://loop/SKILL.md', frontmatter: { name: 'loop', description: 'x' }, resources: 'dynamic' }"
+  const cwd = await directory(t, {
+    'gateway.yaml': JSON.stringify({ version: 1, upstreams: { zed: FAILING } }),
+    'server.mjs': createServer(`{ result: { skills: params.cursor ? [] : [${skill}], nextCursor: 'same' } }`),
+  })
+  const { code, stdout, stderr } = await gateway(['skills'], { cwd })
+
+  assert.equal(code, 0)
+  assert.match(stdout, /loop/)
+  assert.match(stderr, /cursor "zed:same"/)
+})
