@@ -92,9 +92,14 @@ function describeSkill(skill: JsonObject) {
 async function showSkill(call: CommandCall, ask: Ask): Promise<void> {
   const uri = call.args.uri ?? ''
   const skills = await fetchSkills(call, ask)
-  const askServer = (method: string): Promise<JsonObject> => ask('client.request', { method, params: { uri } })
+  const askServer = async (method: string): Promise<unknown> => {
+    const { result, error } = await ask('client.request', { method, params: { uri } })
+    const isUnknown = method === 'skills/get' && readValue(error, 'code') !== RPC.internal
+    if (error !== undefined && !isUnknown) throw createFailure(error)
+    return result
+  }
   // A server need not list all its skills.
-  const skill = skills.find(one => one.uri === uri) ?? readValue(await askServer('skills/get'), 'result', 'skill')
+  const skill = skills.find(one => one.uri === uri) ?? readValue(await askServer('skills/get'), 'skill')
   if (!isObject(skill)) {
     const hint = suggestHint(
       uri,
@@ -103,14 +108,13 @@ async function showSkill(call: CommandCall, ask: Ask): Promise<void> {
     const what = `unknown skill "${toOneLine(uri)}"${hint || ' – run "gateway skills" to list all'}`
     throw gatewayError('GW_USAGE', { what })
   }
-  const answer = await askServer('resources/read')
-  const [content] = filterObjects(readValue(answer, 'result', 'contents'))
-  if (content === undefined) throw gatewayError('GW_USAGE', { what: readMessage(answer.error) })
-  call.print({ skill, text: content.text }, () => [
+  const [{ text, blob = '' } = {}] = filterObjects(readValue(await askServer('resources/read'), 'contents'))
+  const shown = text ?? `binary, ${Buffer.from(String(blob), 'base64').length} B`
+  call.print({ skill, ...(text === undefined ? { blob } : { text }) }, () => [
     ...call.table(
       filterObjects(skill.resources).map(file => [file.uri, `${String(file.size)} B`, file.digest].map(toCell)),
     ),
-    ...escapeInvisible(String(content.text)).split('\n'),
+    ...escapeInvisible(String(shown)).split('\n'),
   ])
 }
 

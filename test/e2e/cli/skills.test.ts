@@ -49,7 +49,7 @@ test('skills of all servers are listed and shown, and a change of a file is a di
 
 const FAILING = { type: 'stdio', command: process.execPath, args: ['server.mjs'] }
 
-/** Returns a server whose answer to `skills/list` is this expression. */
+/** Returns a server whose answer to `skills/list` is this expression, and which fails otherwise. */
 function createServer(list: string): string {
   return `import { createInterface } from 'node:readline'
 const extensions = { 'io.modelcontextprotocol/skills': {} }
@@ -59,7 +59,7 @@ const answers = {
 }
 createInterface({ input: process.stdin }).on('line', line => {
   const { id, method, params } = JSON.parse(line)
-  const answer = answers[method]?.(params) ?? { error: { code: -32601, message: 'not found' } }
+  const answer = answers[method]?.(params) ?? { error: { code: -32603, message: 'backend down' } }
   if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
 })`
 }
@@ -70,7 +70,7 @@ test('skills of other servers are listed if one fails, and a server that is not 
   const cwd = await directory(t, {
     'gateway.yaml': JSON.stringify({ version: 1, upstreams }),
     'alone.yaml': JSON.stringify({ version: 1, upstreams: { zed: FAILING } }),
-    'server.mjs': createServer("{ error: { code: -32603, message: 'backend down' } }"),
+    'server.mjs': createServer('undefined'),
   })
   const several = await gateway(['skills'], { cwd })
   const alone = await gateway(['skills', '-c', 'alone.yaml'], { cwd })
@@ -95,4 +95,27 @@ test('a server that repeats its cursor is a warning, and its skills are listed o
   assert.equal(code, 0)
   assert.match(stdout, /loop/)
   assert.match(stderr, /cursor "zed:same"/)
+})
+
+test('a skill whose server fails is shown as the error of the server', async t => {
+  const cwd = await directory(t, {
+    'gateway.yaml': JSON.stringify({ version: 1, upstreams: { zed: FAILING } }),
+    'server.mjs': createServer('{ result: { skills: [] } }'),
+  })
+  const { code, stderr } = await gateway(['skills', 'show', 'skill://zed/x/SKILL.md'], { cwd })
+
+  assert.equal(code, 8)
+  assert.match(stderr, /backend down/)
+  assert.doesNotMatch(stderr, /--help/)
+})
+
+test('a skill that is not text is shown with its size', async t => {
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(CONFIG) })
+  await mkdir(join(cwd, 'skills', 'blob'), { recursive: true })
+  const text = '---\nname: blob\ndescription: Bytes.\n---\n'
+  await writeFile(join(cwd, 'skills', 'blob', 'SKILL.md'), Buffer.concat([Buffer.from(text), Buffer.from([0xff])]))
+  const { stdout, stderr } = await gateway(['skills', 'show', 'skill://team/blob/SKILL.md'], { cwd })
+
+  assert.match(stdout, new RegExp(`binary.*${text.length + 1} B`), stderr)
+  assert.doesNotMatch(stdout, /undefined/)
 })
