@@ -1,16 +1,6 @@
 import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
-import {
-  escapeInvisible,
-  filterObjects,
-  formatBytes,
-  gatewayError,
-  isObject,
-  readText,
-  readValue,
-  RPC,
-  suggestHint,
-  toOneLine,
-} from '../../src/plugin.ts'
+import { escapeInvisible, filterObjects, formatBytes, gatewayError, isObject } from '../../src/plugin.ts'
+import { readText, readValue, RPC, suggestHint, toOneLine } from '../../src/plugin.ts'
 
 const MAX_PAGES = 1000
 
@@ -101,10 +91,8 @@ async function showSkill(call: CommandCall, ask: Ask): Promise<void> {
   // A server need not list all its skills.
   const skill = skills.find(one => one.uri === uri) ?? readValue(await askServer('skills/get'), 'skill')
   if (!isObject(skill)) {
-    const hint = suggestHint(
-      uri,
-      skills.map(one => String(one.uri)),
-    )
+    const uris = skills.map(one => String(one.uri))
+    const hint = suggestHint(uri, uris)
     const what = `unknown skill "${toOneLine(uri)}"${hint || ' – run "gateway skills" to list all'}`
     throw gatewayError('GW_USAGE', { what })
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { constants, existsSync } from 'node:fs'
+import { constants, existsSync, type Stats } from 'node:fs'
 import { mkdir, open, readdir, realpath, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve, sep } from 'node:path'
@@ -65,8 +65,7 @@ export class LocalSkillsUpstream implements Upstream {
   /** Problems that the latest scan found. */
   #skipped: readonly string[] = []
   #files: ReadonlyMap<string, LocalFile> = new Map()
-  #skills: Promise<readonly LocalSkill[]> = Promise.resolve([])
-  #scannedAt = -Infinity
+  #skills: Promise<readonly LocalSkill[]> | undefined
   #root = ''
   #starting: Promise<void> | undefined
   #program: Awaited<ReturnType<PluginApi['programs']['launch']>> | undefined
@@ -181,36 +180,31 @@ export class LocalSkillsUpstream implements Upstream {
 
   /** Scans the files again for each manifest, and for other requests once a second. */
   #getSkills(isManifest: boolean): Promise<readonly LocalSkill[]> {
-    const { clock } = this.#context
-    if (isManifest || clock.now() - this.#scannedAt > FRESH_MS) {
-      this.#scannedAt = Infinity
-      const skills = this.#scan().finally(() => (this.#scannedAt = clock.now()))
-      this.#skills = skills.catch((error: unknown) => {
-        const why = getErrorMessage(error)
-        this.#skipped = [why]
-        throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why })
-      })
-    }
-    return this.#skills
+    if (!isManifest && this.#skills !== undefined) return this.#skills
+    const forget = (): void => void this.#context.clock.after(FRESH_MS, () => (this.#skills = undefined))
+    return (this.#skills = this.#scan().finally(forget))
   }
 
-  /** Reads one file after another, as open files are limited. @throws Error if the directory cannot be read */
+  /** Reads one file after another, as open files are limited. @throws GatewayError without a directory */
   async #scan(): Promise<LocalSkill[]> {
     const skipped: string[] = []
     // The directory itself may be a link.
-    const root = await realpath(this.#root)
-    const paths = (await listFiles(root, '', skipped)).sort()
+    const root = await realpath(this.#root).catch(() => this.#root)
+    const paths = await listFiles(root, '', skipped).catch((error: unknown) => {
+      this.#skipped = [getErrorMessage(error)]
+      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: getErrorMessage(error) })
+    })
+    paths.sort()
     const directories = paths.filter(path => path.endsWith('/SKILL.md')).map(path => `${dirname(path)}/`)
     const outer = directories.filter(own => !directories.some(other => own !== other && own.startsWith(other)))
     if (outer.length === 0) skipped.push(`no skills: no directory in ${root} has a SKILL.md`)
     const skills: LocalSkill[] = []
     for (const own of outer) {
       const files = paths.filter(path => path.startsWith(own))
-      try {
-        skills.push(await this.#readSkill(root, own, files))
-      } catch (error) {
-        skipped.push(`skipped ${join(root, own, 'SKILL.md')}: ${getErrorMessage(error)}`)
-      }
+      const skill = await this.#readSkill(root, own, files).catch(
+        (error: unknown) => void skipped.push(`skipped ${join(root, own, 'SKILL.md')}: ${getErrorMessage(error)}`),
+      )
+      if (skill !== undefined) skills.push(skill)
     }
     for (const message of skipped) if (!this.#skipped.includes(message)) this.#context.log.warn(message)
     this.#skipped = skipped
@@ -220,20 +214,17 @@ export class LocalSkillsUpstream implements Upstream {
 
   /** @throws Error if it is invalid, or a file cannot be read */
   async #readSkill(root: string, directory: string, paths: readonly string[]): Promise<LocalSkill> {
-    const found: Pick<LocalFile, 'path' | 'stamp' | 'size'>[] = []
-    for (const path of paths.map(one => join(root, one))) {
-      const { ino, size, mtimeMs } = await stat(path)
-      found.push({ path, size, stamp: `${ino} ${size} ${mtimeMs}` })
-    }
-    const limit = findLimitProblem(found.map(({ size }) => size))
+    const found = new Map<string, Stats>()
+    for (const path of paths) found.set(path, await stat(join(root, path)))
+    const limit = findLimitProblem([...found.values()].map(({ size }) => size))
     if (limit !== undefined) throw new Error(limit)
     const [, yaml = ''] = FRONTMATTER.exec(String(await readFile(join(root, directory, 'SKILL.md')))) ?? []
     const frontmatter = checkFrontmatter(await this.#deps.parseYaml(yaml), basename(directory))
     const files: LocalFile[] = []
-    for (const [at, { path, stamp }] of found.entries()) {
+    for (const [own, { ino, size, mtimeMs }] of found) {
+      const [path, stamp] = [join(root, own), `${ino} ${size} ${mtimeMs}`]
       const known = this.#files.get(path)
-      const isSame = known?.stamp === stamp
-      files.push(isSame ? known : { uri: createUri(paths[at] ?? ''), path, stamp, ...digest(await readFile(path)) })
+      files.push(known?.stamp === stamp ? known : { uri: createUri(own), path, stamp, ...digest(await readFile(path)) })
     }
     return { uri: createUri(`${directory}SKILL.md`), frontmatter, files }
   }
@@ -261,11 +252,9 @@ async function listFiles(root: string, directory: string, skipped: string[]): Pr
     if (HIDDEN.test(entry.name)) continue
     if (entry.isFile()) files.push(path)
     if (!entry.isDirectory()) continue
-    try {
-      for (const file of await listFiles(root, `${path}/`, skipped)) files.push(file)
-    } catch (error) {
-      skipped.push(`skipped a directory: ${getErrorMessage(error)}`)
-    }
+    const inner = listFiles(root, `${path}/`, skipped)
+    const found = await inner.catch((error: unknown) => void skipped.push(`skipped: ${getErrorMessage(error)}`))
+    for (const file of found ?? []) files.push(file)
   }
   return files
 }
