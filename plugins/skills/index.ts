@@ -16,15 +16,17 @@ import {
   EXTENSION_METHODS,
   filterObjects,
   isObject,
+  parseSkillUri as toOriginalUri,
   principalKey,
   readMap,
   readText,
   refuse,
   RPC,
   SKILLS,
+  toSkillUri as toExposedUri,
 } from '../../src/plugin.ts'
 import { ERRORS, findMismatch, findSkillProblem, Manifests, skillError } from './manifests.ts'
-import { parseCursor, formatCursor, toExposedUri, toOriginalUri } from './skill-uris.ts'
+import { parseCursor, formatCursor } from './skill-uris.ts'
 
 const LIST = 'skills/list'
 const GET = 'skills/get'

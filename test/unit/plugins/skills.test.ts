@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { formatCursor, parseCursor, toExposedUri, toOriginalUri } from '../../../plugins/skills/skill-uris.ts'
+import { formatCursor, parseCursor } from '../../../plugins/skills/skill-uris.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { parseSkillUri, toSkillUri } from '../../../src/protocol/skill-uri.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import type { TestGatewayOptions } from '../../../src/testing/index.ts'
 
@@ -16,12 +17,12 @@ const EXTENSION = { extensions: { 'io.modelcontextprotocol/skills': {} } }
 test('every URI is found again, and the URIs of two servers never are the same', () => {
   fc.assert(
     fc.property(NAME, NAME, URI, (one, other, uri) => {
-      assert.deepEqual(toOriginalUri(toExposedUri(one, uri)), { upstream: one, uri })
-      if (one !== other) assert.notEqual(toExposedUri(one, uri), toExposedUri(other, uri))
+      assert.deepEqual(parseSkillUri(toSkillUri(one, uri)), { upstream: one, uri })
+      if (one !== other) assert.notEqual(toSkillUri(one, uri), toSkillUri(other, uri))
     }),
     { numRuns: 2000 },
   )
-  assert.equal(toExposedUri('crm', 'skill://refunds/SKILL.md'), 'skill://crm/refunds/SKILL.md')
+  assert.equal(toSkillUri('crm', 'skill://refunds/SKILL.md'), 'skill://crm/refunds/SKILL.md')
 })
 
 test('a cursor names its server and keeps its own cursor; an unknown one is refused', () => {
@@ -43,7 +44,7 @@ test('with 200 pairs of equal URIs on two servers every read reaches the server 
   let wrong = 0
   for (const uri of uris)
     for (const upstream of ['a', 'b']) {
-      const { result } = await client.request('resources/read', { uri: toExposedUri(upstream, uri) })
+      const { result } = await client.request('resources/read', { uri: toSkillUri(upstream, uri) })
       if (!JSON.stringify(result).includes(`"${upstream} ${uri}"`)) wrong++
     }
 
