@@ -213,6 +213,8 @@ const TARGETS: ReadonlyMap<string, (params: Params) => TargetResult> = new Map([
   ['resources/read', withCanonicalUri],
   ['resources/subscribe', withCanonicalUri],
   ['resources/unsubscribe', withCanonicalUri],
+  ['skills/get', withCanonicalUri],
+  ['resources/directory/read', withCanonicalUri],
   ['completion/complete', checkReference],
 ])
 

@@ -22,6 +22,7 @@ async function createClient(t: Parameters<typeof closeAfter>[0], config: object)
       methods: {
         'skills/list': () => ({ ...page, skills }),
         'skills/get': ({ uri }) => ({ ...page, skill: skills.find(one => one.uri === uri) }),
+        'resources/directory/read': ({ uri }) => ({ ...page, resources: [{ uri: `${String(uri)}/keys.pem` }] }),
       },
     }),
   )
@@ -80,4 +81,18 @@ test('filters that allow some resources leave the skills that they match', async
   const list = await ask('skills/list')
   assert.match(list, /crm\/open/)
   assert.doesNotMatch(list, /secret/)
+})
+
+test('a directory or a manifest of a refused skill is not passed on under another spelling of its URI', async t => {
+  const ask = await createClient(t, { policy: { deny: ['skill.name == "secret"'] } })
+  const filtered = await createClient(t, { filters: { resources: { deny: ['skill://secret', 'skill://secret/**'] } } })
+
+  for (const read of [ask, filtered]) {
+    await read('skills/list')
+    for (const uri of ['skill://crm/open/../secret', 'skill://crm/open/%2e%2e/secret', 'skill://crm/%73ecret']) {
+      assert.match(await read('resources/directory/read', uri), /"resources":\[\]|-32602/, uri)
+      assert.match(await read('skills/get', `${uri}/SKILL.md`), /-32602|not allowed/, uri)
+    }
+  }
+  assert.match(await ask('resources/directory/read', 'skill://crm/open'), /keys\.pem/)
 })
