@@ -1,5 +1,6 @@
 import type { Call, CatalogEntry, Config, Exchange, JsonObject, Principal, Slot, Session } from '../../src/plugin.ts'
-import { EXTENSION_METHODS, getCredentialType, isObject, METHODS, parseAppUri, readText } from '../../src/plugin.ts'
+import { EXTENSION_METHODS, getCredentialType, isObject, METHODS } from '../../src/plugin.ts'
+import { parseAppUri, parseSkillUri, readText } from '../../src/plugin.ts'
 import type { Facts, SubjectKind, Variable } from './expression-variables.ts'
 import { createFacts, parseScheme } from './expression-variables.ts'
 import type { RuleSubject } from './policy-judge.ts'
@@ -153,11 +154,12 @@ function createPromptFacts({ kind, name, original }: CalledSubject): object {
   return kind === 'prompts' ? createFacts('prompt', { name, original }) : NO_PROMPT
 }
 
-/** For an app's page, `uri` is the server's own, which has one form only. */
+/** A skill's file and an app's page have the URI of their server, whichever a client used. */
 function createResourceFacts({ kind, name, original }: CalledSubject, upstream: string): object {
   if (kind !== 'resources' && kind !== 'skills') return NO_RESOURCE
   const app = parseAppUri(name)
-  const uri = app?.upstream === upstream ? app.uri : name
+  const isSkill = kind === 'skills' && parseSkillUri(name) !== undefined
+  const uri = app?.upstream === upstream ? app.uri : isSkill ? original : name
   return createFacts('resource', { uri, original, scheme: parseScheme(uri) })
 }
 

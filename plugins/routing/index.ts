@@ -24,6 +24,7 @@ import {
   compileGlobs,
   isObject,
   parseAppUri,
+  parseSkillUri,
 } from '../../src/plugin.ts'
 
 type RouteConfig = NonNullable<Config['routes']>[number]
@@ -60,9 +61,9 @@ const TEXT_CONDITIONS: Readonly<
 }
 
 /** Compiles the rules in order. */
-function compileRoutes(routes: readonly RouteConfig[], auth: Config['auth']): readonly RoutingRule[] {
+function compileRoutes(routes: readonly RouteConfig[], config: Config): readonly RoutingRule[] {
   return routes.map(({ match, to, deny }) => {
-    const conditions = listKeys(match).map(key => compileCondition(key, match[key] ?? [], auth))
+    const conditions = listKeys(match).map(key => compileCondition(key, match[key] ?? [], config))
     return { matches: exchange => conditions.every(predicate => predicate(exchange)), to, deny }
   })
 }
@@ -88,9 +89,9 @@ function getConditionMethods(key: MatchKey): readonly string[] | undefined {
   return key === 'principal' ? undefined : TEXT_CONDITIONS[key].methods
 }
 
-function compileCondition(key: MatchKey, patterns: string | readonly string[], auth: Config['auth']): Condition {
+function compileCondition(key: MatchKey, patterns: string | readonly string[], config: Config): Condition {
   if (key === 'principal') {
-    const isMeant = compileCallers(patterns, auth)
+    const isMeant = compileCallers(patterns, config.auth)
     return exchange => isMeant(exchange.session.principal)
   }
   const matches = (key === 'resource' ? compileForbiddenUris : compileGlobs)(patterns)
@@ -99,8 +100,14 @@ function compileCondition(key: MatchKey, patterns: string | readonly string[], a
     if (methods?.includes(exchange.method) === false) return false
     const value = text(exchange)
     if (typeof value !== 'string') return false
-    return matches(value) || (key === 'resource' && matches(parseAppUri(value)?.uri ?? value))
+    return matches(value) || (key === 'resource' && matches(parseOwnUri(value, config)?.uri ?? value))
   }
+}
+
+/** Returns the upstream and its own URI, for an app or a skill file. */
+function parseOwnUri(uri: string, { upstreams }: Config): ReturnType<typeof parseAppUri> {
+  const own = parseAppUri(uri) ?? parseSkillUri(uri)
+  return own !== undefined && Object.hasOwn(upstreams, own.upstream) ? own : undefined
 }
 
 /** In a completion, the reference names the subject. */
@@ -145,8 +152,8 @@ function createNameMappers(config: Config, upstream: string): OwnNameMappers {
     tools: createNameMapper(config, upstream, 'tools', prefix),
     prompts: createNameMapper(config, upstream, 'prompts', prefix),
     resources(uri) {
-      const app = parseAppUri(uri)
-      return toOwnUri(app?.upstream === upstream ? app.uri : uri)
+      const own = parseOwnUri(uri, config)
+      return toOwnUri(own?.upstream === upstream ? own.uri : uri)
     },
   }
 }
@@ -214,7 +221,7 @@ export const routing: Plugin<NonNullable<Config['routes']>> = {
   check: checkRoutes,
   errors: ERRORS,
   setup({ options, config, hooks }) {
-    const rules = compileRoutes(options, config.auth)
+    const rules = compileRoutes(options, config)
     const methods = listMethods(options)
     const toOwn = createParamMapper(config)
     const first = (exchange: Exchange): RoutingRule | undefined => rules.find(rule => rule.matches(exchange))

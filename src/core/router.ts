@@ -93,6 +93,8 @@ export class Router {
   /** Checks a plugin's route against the entries that this caller may see. */
   checkRoute(exchange: Exchange, route: Route): RouteResult {
     if (route.to === 'many') return route
+    if (route.entry?.kind === 'skills' && this.#search.isAmbiguousUri(route.entry.original))
+      return createUnknownError(exchange, 'resources', String(exchange.params?.uri))
     if (route.entry !== undefined) return createRoute(route.entry, () => route.params)
     const withheld = this.#findRefusal(exchange)
     return withheld === undefined ? this.#checkSingleRoute(exchange, route) : { error: withheld }

@@ -1,3 +1,5 @@
+import { canonicalizeUri } from './uri.ts'
+
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is
 const EXPOSED = /^skill:\/\/([a-z][a-z0-9-]*)\/(.*)$/is
 /** A path that begins with another scheme: `github:/owner/repository/…`. */
@@ -11,10 +13,10 @@ export function toSkillUri(upstream: string, uri: string): string {
   return `skill://${upstream}/${isPlain ? rest : `${scheme}:/${rest}`}`
 }
 
-/** Returns the upstream and its own URI; undefined if the URI has another form. */
+/** Returns the upstream and its own URI in canonical form; undefined if the URI has another form. */
 export function parseSkillUri(uri: unknown): { readonly upstream: string; readonly uri: string } | undefined {
   const [, upstream, path = ''] = (typeof uri === 'string' ? EXPOSED.exec(uri) : null) ?? []
   if (upstream === undefined) return undefined
   const [, scheme, rest = ''] = INNER.exec(path) ?? []
-  return { upstream, uri: scheme === undefined ? `skill://${path}` : `${scheme}://${rest}` }
+  return { upstream, uri: canonicalizeUri(scheme === undefined ? `skill://${path}` : `${scheme}://${rest}`) }
 }

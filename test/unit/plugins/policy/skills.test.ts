@@ -4,7 +4,7 @@ import { closeAfter, testClient, testGateway, testUpstream } from '../../../../s
 
 const CAPABILITIES = { extensions: { 'io.modelcontextprotocol/skills': {} } }
 
-async function createClient(t: Parameters<typeof closeAfter>[0], config: object) {
+async function createClient(t: Parameters<typeof closeAfter>[0], config: object, methods = {}) {
   const skills = ['open', 'secret'].map(name => ({
     uri: `skill://${name}/SKILL.md`,
     frontmatter: { name, description: 'x' },
@@ -23,6 +23,7 @@ async function createClient(t: Parameters<typeof closeAfter>[0], config: object)
         'skills/list': () => ({ ...page, skills }),
         'skills/get': ({ uri }) => ({ ...page, skill: skills.find(one => one.uri === uri) }),
         'resources/directory/read': ({ uri }) => ({ ...page, resources: [{ uri: `${String(uri)}/keys.pem` }] }),
+        ...methods,
       },
     }),
   )
@@ -95,4 +96,24 @@ test('a directory or a manifest of a refused skill is not passed on under anothe
     }
   }
   assert.match(await ask('resources/directory/read', 'skill://crm/open'), /keys\.pem/)
+})
+
+test('rules and routes about a resource apply to it under the URI that a skill gives it, in any spelling', async t => {
+  const calls = await createClient(t, { policy: { deny: ['resource.uri == "memo://1" && client.name != "x"'] } })
+  const schemes = await createClient(t, { policy: { deny: ['resource.scheme == "memo" && client.name != "x"'] } })
+  const routes = await createClient(t, { routes: [{ match: { resource: 'memo://*' }, deny: 'no' }] })
+
+  for (const ask of [calls, schemes, routes]) {
+    for (const uri of ['memo://1', 'skill://crm/memo:/1', 'skill://crm/MEMO:/1', 'skill://crm/memo:/%31'])
+      assert.doesNotMatch(await ask('resources/read', uri), /a memo/, uri)
+    assert.match(await ask('resources/read', 'skill://crm/open/SKILL.md'), /open text/)
+  }
+})
+
+test('with rules a skill URI that stands for one without a canonical form is refused, like that one itself', async t => {
+  const serveAny = { 'resources/read': () => ({ contents: [{ uri: 'file:///etc/passwd', text: 'a password' }] }) }
+  const ask = await createClient(t, { policy: { deny: ['resource.uri.startsWith("file:///etc/")'] } }, serveAny)
+
+  for (const uri of ['file://host/etc/passwd', 'skill://crm/file:/host/etc/passwd'])
+    assert.match(await ask('resources/read', uri), /Resource not found/, uri)
 })
