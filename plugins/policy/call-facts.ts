@@ -9,6 +9,8 @@ import type { RuleSubject } from './policy-judge.ts'
 export interface CalledSubject extends RuleSubject {
   readonly original: string
   readonly entry: CatalogEntry | undefined
+  /** Undefined while the skill's manifest is unknown. */
+  readonly skill?: string | undefined
 }
 
 const KINDS = {
@@ -143,6 +145,7 @@ export function identifyCall({ method, params, exchange }: Call): CalledSubject 
     original: kind === 'skills' ? own : (entry?.original ?? own),
     listed: entry?.exposed,
     entry,
+    skill: findSkillName(entry, method === 'skills/get'),
   }
 }
 
@@ -163,12 +166,20 @@ function createResourceFacts({ kind, name, original }: CalledSubject, upstream: 
   return createFacts('resource', { uri, original, scheme: parseScheme(uri) })
 }
 
-/** Without a manifest only a SKILL.md's URI has the name; otherwise rules that read it fail. */
-function createSkillFacts({ kind, entry }: CalledSubject): object | string {
+/** Rules that read an unknown name fail. */
+function createSkillFacts({ kind, entry, skill: name }: CalledSubject): object | string {
   if (kind !== 'skills' || entry === undefined) return NO_SKILL
   const original = readText(entry.value, 'uri') ?? entry.original
-  const name = readText(entry.value, 'frontmatter', 'name') ?? /([^/]+)\/SKILL\.md$/.exec(original)?.[1]
   return name === undefined ? UNREADABLE : createFacts('skill', { name, original })
+}
+
+/** Without a manifest, guesses the name only where the answer is judged as well: any directory may have a SKILL.md. */
+function findSkillName(entry: CatalogEntry | undefined, mayGuess: boolean): string | undefined {
+  if (entry?.kind !== 'skills') return undefined
+  const { value, original, isUnlisted } = entry
+  const name = readText(value, 'frontmatter', 'name')
+  if (name !== undefined || (isUnlisted === true && !mayGuess)) return name
+  return /([^/]+)\/SKILL\.md$/.exec(readText(value, 'uri') ?? original)?.[1]
 }
 
 /** Returns the exposed name; a call continued as a task has the original one. */
@@ -178,7 +189,7 @@ function resolveExposedName(name: string, entry: CatalogEntry | undefined): stri
 
 export function describeEntry(entry: CatalogEntry): CalledSubject {
   const { kind, exposed, original } = entry
-  return { kind: KINDS[kind], name: exposed, original, entry }
+  return { kind: KINDS[kind], name: exposed, original, entry, skill: findSkillName(entry, true) }
 }
 
 function findSubjectKind(method: string, params: JsonObject | undefined): SubjectKind | undefined {

@@ -277,7 +277,9 @@ function createDenial(
   { rule, scopes }: Extract<PolicyVerdict, { effect: 'deny' }>,
 ): Answer {
   if (scopes === undefined) {
-    const why = rule === undefined ? 'no rule allows it' : `rule "${rule}"`
+    const by = rule === undefined ? 'no rule allows it' : `rule "${rule}"`
+    const isNameless = called.kind === 'skills' && called.skill === undefined
+    const why = isNameless ? `${by}, and its manifest is unknown. Request skills/get first` : by
     return refuseCall('GW_POLICY_DENIED', called, { why }, rule === undefined ? {} : { rule })
   }
   // Exactly the missing scopes; `auth` adds where to get tokens.

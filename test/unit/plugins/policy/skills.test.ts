@@ -117,3 +117,15 @@ test('with rules a skill URI that stands for one without a canonical form is ref
   for (const uri of ['file://host/etc/passwd', 'skill://crm/file:/host/etc/passwd'])
     assert.match(await ask('resources/read', uri), /Resource not found/, uri)
 })
+
+test('while the manifest is unknown, rules about its name refuse a SKILL.md in any directory of a skill', async t => {
+  const serveAny = { 'resources/read': () => ({ contents: [{ uri: 'skill://secret/x/SKILL.md', text: 'nested' }] }) }
+  const ask = await createClient(t, { policy: { deny: ['skill.name == "secret"'] } }, serveAny)
+  const unknown = await ask('resources/read', 'skill://crm/secret/x/SKILL.md')
+
+  assert.match(unknown, /Request skills\/get first/)
+  assert.doesNotMatch(unknown, /nested/)
+  assert.doesNotMatch(await ask('resources/read', 'skill://secret/x/SKILL.md'), /nested/)
+  assert.match(await ask('skills/get', 'skill://crm/open/SKILL.md'), /crm\/open/)
+  assert.match(await ask('resources/read', 'skill://crm/open/x/SKILL.md'), /nested/)
+})
