@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
-import { canonicalizeJson, filterObjects, isObject, LISTS, readList, readText } from '../../src/plugin.ts'
+import {
+  canonicalizeJson,
+  canonicalizeUri,
+  filterObjects,
+  isObject,
+  LISTS,
+  readList,
+  readText,
+} from '../../src/plugin.ts'
 
 /** Kinds whose definitions a model reads before a call. Resources change too often. */
 export const PINNED = ['tools', 'prompts', 'resourceTemplates', 'skills'] as const
@@ -74,7 +82,8 @@ export function getDefinitionName(kind: PinKind, value: JsonObject): string {
 export function findPin(pins: UpstreamPins | undefined, kind: PinKind, name: string): Pin | undefined {
   const pin = pins?.get(createPinKey(kind, name))
   if (pin !== undefined || kind !== 'skills') return pin
-  const isWithin = (one: Pin): boolean => `${name}/`.startsWith(one.name.replace(/[^/]*$/, ''))
+  const path = `${canonicalizeUri(name)}/`
+  const isWithin = (one: Pin): boolean => path.startsWith(canonicalizeUri(one.name).replace(/[^/]*$/, ''))
   return [...(pins?.values() ?? [])].find(one => one.kind === 'skills' && isWithin(one))
 }
 

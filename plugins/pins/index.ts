@@ -1,6 +1,5 @@
 import type { HealthFinding, JsonObject, Metric, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { BoundedMap, appendPointer, defineFindings, readList, readMap, readText, readValue } from '../../src/plugin.ts'
-import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
 import type { Drift, Mode, Status } from './pin-judge.ts'
 import { PinJudge, listModes, shouldWithhold } from './pin-judge.ts'
@@ -86,9 +85,8 @@ export const pins: Plugin<Mode> = {
     })
 
     // First, to judge definitions before other plugins rename, rewrite or hide them.
-    hooks.catalog.tap(
-      { stage: 'trace', checksUris: [...modes.values()].some(mode => mode !== 'warn') },
-      (entries, { kind }) => (isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined),
+    hooks.catalog.tap({ stage: 'trace', checksUris: [...modes.values()].some(mode => mode !== 'warn') }, entries =>
+      entries.map(entry => judge.judge(entry)),
     )
     hooks.instructions.tap({ stage: 'trace' }, all => judge.instructions(all))
     hooks.explain.tap((steps, { entry }) => {

@@ -71,9 +71,10 @@ export class PinJudge {
     const mode = this.#deps.modes.get(entry.upstream)
     const { kind } = entry
     // An empty name asks whether anything of the upstream is visible.
-    if (mode === undefined || !isPinnedKind(kind) || entry.original === '') return entry
+    if (mode === undefined || entry.original === '') return entry
     const cached = this.#judged.get(entry)
     if (cached !== undefined) return cached
+    if (!isPinnedKind(kind)) return this.#markSkillFile(entry)
     if (entry.isUnlisted === true) return this.#judgeUnlisted(entry, kind, mode)
     const hash = this.#hash(entry, kind)
     const { upstream } = entry
@@ -86,6 +87,14 @@ export class PinJudge {
     if (status !== 'same') this.#deps.onDrift({ status, upstream, what: kind, name, hash, isWithheld })
     this.#judged.set(entry, judged)
     return judged
+  }
+
+  /** Marks a resource that is a file of an accepted skill, so that it is verified under its own URI too. */
+  #markSkillFile(entry: CatalogEntry): CatalogEntry {
+    const pin = findPin(this.#deps.lock?.get(entry.upstream), 'skills', entry.original)
+    const marked = pin === undefined ? entry : { ...entry, marks: { ...entry.marks, skill: pin.name } }
+    this.#judged.set(entry, marked)
+    return marked
   }
 
   /** Filters out withheld instructions. */

@@ -65,3 +65,18 @@ test('instructions are passed on as they were accepted, and withheld where they 
   assert.deepEqual(text(judgeWith('withhold').judge, 'Be cruel.'), [])
   assert.deepEqual(text(judgeWith('warn', 'Be kind.').judge, 'Be cruel.'), ['Be cruel.'])
 })
+
+test('a resource that is a file of an accepted skill is marked with it, whatever its scheme and spelling', () => {
+  const skills = [{ uri: 'repo://deploy/SKILL.md', frontmatter: { name: 'deploy' }, resources: 'dynamic' }]
+  const judge = new PinJudge({
+    lock: new Map([['mail', createPins({ lists: { skills } })]]),
+    modes: new Map([['mail', 'withhold']]),
+    hashes: new WeakMap(),
+    onDrift: () => assert.fail('nothing changed'),
+  })
+  const mark = (uri: string) => judge.judge(createUnlistedEntry('resources', 'mail', uri, '')).marks?.skill
+
+  for (const uri of ['repo://deploy/run.sh', 'REPO://deploy/sub/../%72un.sh'])
+    assert.equal(mark(uri), 'repo://deploy/SKILL.md')
+  assert.equal(mark('repo://deployed/run.sh'), undefined)
+})
