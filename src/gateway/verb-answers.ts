@@ -1,5 +1,6 @@
-import { gatewayError, getOwnerProblem } from '../errors/errors.ts'
+import { gatewayError, getErrorMessage, getOwnerProblem } from '../errors/errors.ts'
 import { createListCall, fetchList } from '../core/catalog/fetch-lists.ts'
+import { getTruncationReason } from '../core/catalog/list-cache.ts'
 import { createOnlooker } from '../core/session.ts'
 import type { Graph, UpstreamNode } from '../core/graph-types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -39,10 +40,9 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
   const parts = await Promise.all(
     KINDS.map(async kind => [kind, await graph.catalog.getList(name, kind, session)] as const),
   )
-  // The catalog does not store skills.
-  const pages = await fetchList(graph, node, 'skills', session, createListCall(graph, node, 'skills', session))
-  const skills = pages?.flatMap(page => filterObjects(page.value().skills))
-  const troubles = graph.catalog.getListProblems(name)
+  const { skills, trouble } = await fetchSkills(node, graph)
+  const known = graph.catalog.getListProblems(name)
+  const troubles = trouble === undefined ? known : { ...known, skills: trouble }
   return {
     upstream: name,
     server: { ...server.info },
@@ -54,6 +54,19 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
       ...(skills === undefined ? {} : { skills }),
     },
     ...(troubles === undefined ? {} : { troubles }),
+  }
+}
+
+/** Requests the skills, which the catalog does not store. */
+async function fetchSkills(node: UpstreamNode, graph: Graph) {
+  const session = createOnlooker(readOwnPackage())
+  try {
+    const pages = await fetchList(graph, node, 'skills', session, createListCall(graph, node, 'skills', session))
+    if (pages === undefined) return {}
+    const skills = pages.flatMap(page => filterObjects(page.value().skills))
+    return { skills, trouble: getTruncationReason(pages, skills.length) }
+  } catch (error) {
+    return { trouble: getErrorMessage(error) }
   }
 }
 

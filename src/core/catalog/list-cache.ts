@@ -305,7 +305,7 @@ function toFetchOutcome(work: Promise<UpstreamList>): Promise<FetchOutcome> {
 }
 
 /** Returns why a list is truncated; undefined if complete. */
-function getTruncationReason(payloads: readonly Payload[], entries: number): string | undefined {
+export function getTruncationReason(payloads: readonly Payload[], entries: number): string | undefined {
   if (entries > MAX_ENTRIES) return `limited to the first ${MAX_ENTRIES} of ${entries} entries`
   const isMore = payloads.length === MAX_PAGES && typeof payloads.at(-1)?.value().nextCursor === 'string'
   return isMore ? `limited to the first ${MAX_PAGES} pages` : undefined

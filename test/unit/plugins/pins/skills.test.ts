@@ -93,3 +93,22 @@ test('in mode strict a resource of a server without skills is read whatever its 
 
   assert.match(JSON.stringify(await client.request('resources/read', { uri: 'memo://x/SKILL.md' })), /a memo/)
 })
+
+test('a list of skills that fails or never ends is reported as such, and leaves the other definitions', async t => {
+  const tools = { send: () => 'sent' }
+  const page = { skills: [], ttlMs: 0, cacheScope: 'private' }
+  const answers = [
+    { answer: { code: -32603, message: 'out of order' }, reason: /out of order/ },
+    { answer: { ...page, nextCursor: 'again' }, reason: /limited to the first \d+ pages/ },
+  ]
+  for (const { answer, reason } of answers) {
+    const methods = { 'skills/list': () => answer }
+    const crm = closeAfter(t, await testUpstream({ capabilities: CAPABILITIES, tools, methods }))
+    const { gateway } = closeAfter(t, await testGateway({ upstreams: { crm } }))
+    const { lists, troubles } = await gateway.control('upstream.definitions', { upstream: 'crm' })
+
+    assert.match(JSON.stringify(lists), /"send"/)
+    assert.deepEqual(Object.keys(troubles as JsonObject), ['skills'])
+    assert.match(JSON.stringify(troubles), reason)
+  }
+})
