@@ -4,6 +4,7 @@ import {
   compileCallers,
   compileForbiddenUris,
   compileGlobs,
+  EXTENSION_METHODS,
   isObject,
   LISTS,
   readTexts,
@@ -24,6 +25,8 @@ const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
   'resources/read': 'uri',
   'resources/subscribe': 'uri',
   'completion/complete': 'ref',
+  'skills/get': 'uri',
+  'resources/directory/read': 'uri',
 }
 
 /** Builds the answer for missing scopes. */
@@ -57,10 +60,15 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
   hooks.dispatch.tap((next, { name }) => {
     const about = rules.filter(rule => rule.covers(name))
     if (about.length === 0) return undefined
-    return call =>
-      METHODS.has(call.method) || isAllowed(about, call.exchange.principal)
-        ? next(call)
-        : Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
+    return call => {
+      const { method, exchange } = call
+      if (METHODS.has(method) || exchange.principal === ANONYMOUS) return next(call)
+      const verdict = evaluateRules(about, exchange.principal)
+      if (verdict === 'allowed') return next(call)
+      const needs = verdict === 'hidden' || !EXTENSION_METHODS.has(method) ? undefined : verdict.needs
+      const unknown = refuse(RPC.methodNotFound, `Method not found: ${method}`)
+      return Promise.resolve(needs === undefined ? unknown : forbid(exchange, `"${method}"`, needs))
+    }
   })
 }
 
@@ -74,10 +82,6 @@ function describeTarget({ method, params }: Exchange): string {
   if (OF_TASKS.has(method)) return "the task's tool"
   const named = params?.[NAMES[method] ?? 'name']
   return `"${isObject(named) ? String(named.name ?? named.uri) : String(named)}"`
-}
-
-function isAllowed(rules: readonly AccessRule[], principal: Principal): boolean {
-  return principal === ANONYMOUS || evaluateRules(rules, principal) === 'allowed'
 }
 
 type AccessRuleConfig = NonNullable<Config['auth']>['rules'][number]
