@@ -86,7 +86,7 @@ export const skills: Plugin<undefined> = {
       if (exchange.entry?.kind !== 'resources' || !servers.isSkilled(upstream)) return
       const uri = readText(params, 'uri') ?? ''
       const skill = manifests.find(principalKey(exchange.principal), upstream, uri)
-      if (skill !== undefined || SKILL_URI.test(uri))
+      if (skill !== undefined || SKILL_URI.test(uri) || exchange.entry.marks?.skill !== undefined)
         exchange.entry = exchange.judgeEntry('skills', upstream, uri, skill)
     })
     hooks.response.tap({ methods: METHODS }, (answer, exchange) => {
