@@ -16,14 +16,14 @@ import {
   EXTENSION_METHODS,
   filterObjects,
   isObject,
-  parseSkillUri as toOriginalUri,
+  parseSkillUri,
   principalKey,
   readMap,
   readText,
   refuse,
   RPC,
   SKILLS,
-  toSkillUri as toExposedUri,
+  toSkillUri,
 } from '../../src/plugin.ts'
 import { ERRORS, findMismatch, findSkillProblem, Manifests, skillError } from './manifests.ts'
 import { parseCursor, formatCursor } from './skill-uris.ts'
@@ -58,7 +58,7 @@ export const skills: Plugin<undefined> = {
     const manifests = slot.gateway(() => new Manifests())
     const reported = slot.gateway(() => new BoundedMap<string, true>({ max: 10_000 }))
     const report: SkillDeps['report'] = (code, upstream, uri, why) => {
-      const error = skillError(code, { uri: uri === '' ? `of ${upstream}` : toExposedUri(upstream, uri), why })
+      const error = skillError(code, { uri: uri === '' ? `of ${upstream}` : toSkillUri(upstream, uri), why })
       const key = JSON.stringify([code, upstream, uri])
       if (!reported.has(key)) log.warn(error.message, { upstream, code, hint: error.hint })
       reported.set(key, true)
@@ -119,13 +119,13 @@ class SkillServers {
 
   /** True if the requested URI names a server. */
   hasExposedUri({ params }: Exchange): boolean {
-    return this.#upstreams.has(toOriginalUri(params?.uri)?.upstream ?? '')
+    return this.#upstreams.has(parseSkillUri(params?.uri)?.upstream ?? '')
   }
 
   /** Finds the upstream and its own URI: of `skill://<upstream>/…`, or of the only upstream with skills. */
   findTarget(exchange: Exchange): SkillTarget | undefined {
     const uri = readText(exchange.params, 'uri')
-    const target = toOriginalUri(uri)
+    const target = parseSkillUri(uri)
     if (target !== undefined && this.hasExposedUri(exchange)) {
       const { upstream } = target
       // A server that has not started yet may have skills.
@@ -174,7 +174,7 @@ function refuseUnknownCursor({ params }: Exchange, names: readonly string[]): An
   return isKnown || names.length === 0 ? undefined : refuse(RPC.invalidParams, 'Invalid params: unknown cursor')
 }
 
-type SkillTarget = NonNullable<ReturnType<typeof toOriginalUri>>
+type SkillTarget = NonNullable<ReturnType<typeof parseSkillUri>>
 
 /** Lists one upstream per page, so that each keeps its own pages, `ttlMs` and `cacheScope`. */
 function routeList({ params }: Exchange, names: readonly string[]): SkillRoute {
@@ -257,7 +257,7 @@ function convertAnswer(
     ? checkFile(value, exchange, upstream, deps)
     : exchange.method === GET && checkSkill(isObject(skill) ? skill : {}, exchange, upstream, deps)
   if (refusal) return { error: refusal }
-  if (isRead && toOriginalUri(exchange.params?.uri)?.upstream !== upstream) return undefined
+  if (isRead && parseSkillUri(exchange.params?.uri)?.upstream !== upstream) return undefined
   const exposed = {
     skill: exposeSkill(skill, upstream),
     resources: exposeVisible(resources, exchange, upstream, deps.manifests),
@@ -296,5 +296,5 @@ function exposeAll(entries: unknown, upstream: string): unknown {
 
 function exposeOne<T>(entry: T, upstream: string): T {
   const uri = readText(entry, 'uri')
-  return uri === undefined ? entry : { ...entry, uri: toExposedUri(upstream, uri) }
+  return uri === undefined ? entry : { ...entry, uri: toSkillUri(upstream, uri) }
 }
