@@ -7,7 +7,7 @@ import { readSources, ROOT } from './sources.ts'
 export const CEILINGS: Readonly<Record<string, number>> = {
   'product files': 513,
   'lines of product code': 70_400,
-  'lines of TypeScript in test/': 74_300,
+  'lines of TypeScript in test/': 74_350,
   // A slow machine adds a few, as answers that take long begin early.
   'function entries of a warm call': 410,
   'files of a warm call': 47,
