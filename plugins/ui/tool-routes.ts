@@ -2,7 +2,7 @@ import type { JsonObject, PluginApi } from '../../src/plugin.ts'
 import { GatewayError, isObject, filterObjects, estimateTokens, toOneLine } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
 import { throwNotFound, ROW_LIMITS } from './api.ts'
-import type { ToolVisibility, ToolDetail, ToolRow, Tools } from './types.ts'
+import type { SkillRow, ToolVisibility, ToolDetail, ToolRow, Tools } from './types.ts'
 
 const MAX_TEXT = 160
 
@@ -29,6 +29,14 @@ export function createToolRoutes(control: PluginApi['control']): ApiRoutes {
         const tools = await listTools()
         const match = tools.find(one => one.name === name && (server === undefined || one.upstream === server))
         return match ?? throwNotFound('tool not found')
+      },
+    },
+    'GET skills': {
+      async run({ text }) {
+        // Each server has a page, which begins at its name.
+        const params = { cursor: text('server') ?? '' }
+        const { result } = await control('client.request', { method: 'skills/list', params })
+        return { skills: filterObjects(isObject(result) ? result.skills : []).map(toSkillRow) }
       },
     },
     'POST refresh': {
@@ -88,6 +96,15 @@ function describeTool({ title, description, annotations }: JsonObject): ToolText
     summary: (/^.*?[.!?](?=\s[^a-z]|$)|^.*/.exec(text)?.[0] ?? '').slice(0, MAX_TEXT),
     isReadOnly: hints.readOnlyHint === true,
     isDestructive: hints.destructiveHint === true && hints.readOnlyHint !== true,
+  }
+}
+
+function toSkillRow({ uri, frontmatter, resources }: JsonObject): SkillRow {
+  const { name, description } = isObject(frontmatter) ? frontmatter : {}
+  return {
+    ...{ uri: String(uri), name: toOneLine(String(name)) },
+    description: toOneLine(String(description ?? '')).slice(0, MAX_TEXT),
+    ...(Array.isArray(resources) ? { files: resources.length } : {}),
   }
 }
 

@@ -173,6 +173,14 @@ export interface Tools {
   readonly servers: readonly { readonly name: string; readonly tools: number; readonly tokens: number }[]
 }
 
+export interface SkillRow {
+  readonly uri: string
+  readonly name: string
+  readonly description: string
+  /** Absent if the skill is generated. */
+  readonly files?: number
+}
+
 export interface ToolDetail extends ToolRow {
   readonly original: string
   readonly withheld?: string

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { Overview, ServerRow, ToolRow, Tools } from '../../types.ts'
+import type { Overview, ServerRow, SkillRow, ToolRow, Tools } from '../../types.ts'
 import { formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
 import { Badge, Empty, formatBytes, formatCount, formatTime, Page, Problem } from '../components.ts'
@@ -32,6 +32,7 @@ export function Server({ me, route }: PageProps): ViewNode {
     <${ServerState} row=${row} acts=${me.acts} again=${again} />
     <${Plots} route=${route} server=${name} />
     <${ServerTools} server=${name} />
+    ${row.state === 'ready' ? html`<${ServerSkills} server=${name} />` : null}
     ${row.type === 'stdio' ? html`<${ServerOutput} name=${name} />` : null}
   </${Page}>`
 }
@@ -89,6 +90,18 @@ function ServerTools({ server }: { server: string }): ViewNode {
       keyOf=${(row: ToolRow) => row.name}
       none="No known tools. The server is not started for this page."
     />`
+}
+
+function ServerSkills({ server }: { server: string }): ViewNode {
+  const { data } = useQuery<{ skills: SkillRow[] }>(formatApiUrl('skills', { server }), { on: ['server', 'changed'] })
+  const columns: Column<SkillRow>[] = [
+    { head: 'Skill', cell: ({ name, uri }) => html`<span title=${uri}>${name}</span>` },
+    { head: 'Description', isText: true, cell: row => html`<span class="soft">${row.description}</span>` },
+    { head: 'Files', isNumber: true, cell: ({ files }) => files ?? 'generated' },
+  ]
+  const list = html`<h2>Skills</h2>
+    <${List} label="Skills" columns=${columns} rows=${data?.skills} keyOf=${(row: SkillRow) => row.uri} none="" />`
+  return data === undefined || data.skills.length === 0 ? html`` : list
 }
 
 /** Recent stderr lines from a server process, followed while its end is in view. */

@@ -108,6 +108,17 @@ describe('what the API tells of tools and clients', () => {
     assert.equal(tool.original, 'echo')
   })
 
+  test('the skills of one server, and none of a server without', async t => {
+    const made = await setting(t, { upstreams: { help: { type: 'skills', skills: { builtin: true } } } })
+    const { json } = await made.opened()
+    const { skills } = (await json('skills?server=help')) as { skills: JsonObject[] }
+    assert.deepEqual(
+      skills.map(({ uri, name, files }) => [uri, name, files]),
+      [['skill://help/tapgate/SKILL.md', 'tapgate', 1]],
+    )
+    assert.deepEqual(await json('skills?server=web'), { skills: [] })
+  })
+
   test('tools that a filter hides are there, and are said to be hidden', async t => {
     const made = await setting(t, { filters: { tools: { deny: ['web__boom'] } } })
     const { json } = await made.opened()
