@@ -68,18 +68,25 @@ export const skills: Plugin<undefined> = {
     hooks.dispatch.tap((_, upstream) => servers.add(upstream))
     // A URI that names a server never leads to another one.
     hooks.request.tap({ methods: [...SKILL_METHODS.filter(method => method !== LIST), READ] }, exchange => {
-      const isOther =
-        exchange.method === READ ? !servers.hasExposedUri(exchange) : servers.listNames(exchange).length === 0
-      if (isOther || servers.findTarget(exchange) !== undefined) return undefined
       const uri = readText(exchange.params, 'uri')
+      if (exchange.method === READ && !servers.hasExposedUri(exchange)) {
+        const owners = servers.listOwners(exchange, manifests)
+        if (owners.length < 2) return undefined
+        const uris = owners.map(name => toSkillUri(name, uri ?? '')).join(', ')
+        return refuse(RPC.invalidParams, `Several servers have ${uri ?? ''}: read one of ${uris}`)
+      }
+      if (servers.listNames(exchange).length === 0 && exchange.method !== READ) return undefined
+      if (servers.findTarget(exchange) !== undefined) return undefined
       return refuse(RPC.invalidParams, uri === undefined ? 'Invalid params: no "uri"' : `Resource not found: ${uri}`)
     })
     hooks.request.tap({ methods: [LIST] }, exchange => refuseUnknownCursor(exchange, servers.listNames(exchange)))
     hooks.route.tap({ methods: METHODS }, exchange => {
       if (exchange.method === LIST) return routeList(exchange, servers.listNames(exchange))
-      return exchange.method === READ && !servers.hasExposedUri(exchange)
-        ? undefined
-        : routeUri(exchange, servers.findTarget(exchange), manifests)
+      if (exchange.method !== READ || servers.hasExposedUri(exchange))
+        return routeUri(exchange, servers.findTarget(exchange), manifests)
+      const [upstream = ''] = servers.listOwners(exchange, manifests)
+      const own = { upstream, uri: String(exchange.params?.uri) }
+      return routeUri(exchange, upstream === '' ? undefined : own, manifests)
     })
     // A file may also be read under its original URI, which the catalog routes.
     hooks.call.tap({ methods: [READ] }, ({ exchange, upstream, params }) => {
@@ -115,6 +122,14 @@ class SkillServers {
   /** Lists the servers with skills that the caller may see. */
   listNames(exchange: Exchange): string[] {
     return [...this.#upstreams.keys()].filter(name => this.isSkilled(name) && isVisible(exchange, name))
+  }
+
+  /** Lists the servers whose skills have the requested file under its original URI. */
+  listOwners(exchange: Exchange, manifests: Manifests): string[] {
+    const uri = readText(exchange.params, 'uri') ?? ''
+    const caller = principalKey(exchange.principal)
+    const names = SKILL_URI.test(uri) ? this.listNames(exchange) : []
+    return names.filter(name => manifests.find(caller, name, uri) !== undefined)
   }
 
   /** True if the requested URI names a server. */

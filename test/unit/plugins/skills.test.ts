@@ -127,7 +127,7 @@ async function serveSkill(t: TestContext, content: JsonObject, skill: JsonObject
     'skills/list': () => ({ skills: [skill], ...FRESH }),
     'resources/read': ({ uri }: JsonObject) => ({ contents: [{ uri, ...content }], ...FRESH }),
   }
-  return closeAfter(t, await testUpstream({ capabilities: { ...EXTENSION, resources: {} }, methods }))
+  return closeAfter(t, await testUpstream({ capabilities: EXTENSION, resources: { [FILE]: 'listed' }, methods }))
 }
 
 const FRESH = { ttlMs: 0, cacheScope: 'private' }
@@ -220,4 +220,17 @@ test('a modern client gets freshness also from a legacy server', async t => {
   const client = closeAfter(t, await testClient(gateway.url, { era: 'modern' }))
 
   assert.partialDeepStrictEqual((await client.request('skills/list')).result, { ttlMs: 0, cacheScope: 'private' })
+})
+
+test('an original URI leads to the only server whose skill has it, and is refused if several have it', async t => {
+  const [a, b] = [await serveSkill(t, { text: 'good' }), await serveSkill(t, { text: 'good', mimeType: 'text/b' })]
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a, b } }))
+  const client = closeAfter(t, await testClient(gateway.url))
+
+  await client.request('skills/list', { cursor: 'b' })
+  const { result } = await client.request('resources/read', { uri: FILE })
+  assert.partialDeepStrictEqual(result, { contents: [{ uri: FILE, text: 'good', mimeType: 'text/b' }] })
+  await client.request('skills/list')
+  const { error } = await client.request('resources/read', { uri: FILE })
+  assert.match(String(error?.message), /skill:\/\/a\/refunds\/SKILL\.md, skill:\/\/b\/refunds\/SKILL\.md/)
 })
