@@ -40,8 +40,10 @@ export const apps: Plugin<undefined> = {
     const lists = new WeakMap<readonly CatalogEntry[], readonly CatalogEntry[]>()
     const findProfile = createProfileLookup(config)
     hooks.listing.tap(FIRST, (entries, reader) => {
+      const named = reader.kind === 'tools' ? listOwnNames(entries) : []
+      if (named.length === 0) return undefined
       const isForeign = createForeignNameCheck(config, findProfile(reader))
-      const own = reader.kind === 'tools' ? listOwnNames(entries).filter(entry => !isForeign(entry)) : []
+      const own = named.filter(entry => !isForeign(entry))
       if (own.length === 0) return undefined
       lists.set(own, entries)
       return own

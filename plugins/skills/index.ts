@@ -12,7 +12,6 @@ import {
   answer as createAnswer,
   appendPointer,
   BoundedMap,
-  canonicalizeUri,
   EXTENSION_METHODS,
   filterObjects,
   isObject,
@@ -145,7 +144,7 @@ class SkillServers {
       const { upstream } = target
       // A server that has not started yet may have skills.
       const isPossible = this.#upstreams.get(upstream)?.server === undefined || this.isSkilled(upstream)
-      return isPossible && isVisible(exchange, upstream) ? { upstream, uri: canonicalizeUri(target.uri) } : undefined
+      return isPossible && isVisible(exchange, upstream) ? target : undefined
     }
     const [upstream, second] = this.listNames(exchange)
     return uri === undefined || upstream === undefined || second !== undefined ? undefined : { upstream, uri }
